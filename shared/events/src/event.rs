@@ -2,7 +2,7 @@
 //!
 //! Writers build `EventBody`. Readers of stored streams parse JSON instead, because they must accept unknown kinds.
 
-use ars_types::{StopMode, UnixMillis};
+use ars_types::{SandboxKind, StopMode, UnixMillis};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -61,6 +61,9 @@ pub enum EventBody {
         /// Commit of the workspace when the run started.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         head_sha: Option<String>,
+        /// Sandbox of the commands, if the agent has a workspace.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sandbox: Option<SandboxKind>,
     },
     /// Model text beside tool calls; never the final answer.
     Assistant {

@@ -49,6 +49,18 @@ words!(
 );
 
 words!(
+    /// Kind of sandbox in which commands of tools run.
+    SandboxKind {
+        /// Namespaces of their own, by bubblewrap.
+        Bubblewrap = "bubblewrap",
+        /// Rights that the kernel's Landlock takes from them.
+        Landlock = "landlock",
+        /// No sandbox.
+        None = "none",
+    }
+);
+
+words!(
     /// Visibility of the channel of a run. `Unknown` is never treated as public.
     Visibility {
         /// Anyone of the installation.

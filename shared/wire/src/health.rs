@@ -1,6 +1,6 @@
 //! Health bodies.
 
-use ars_types::Generation;
+use ars_types::{Generation, SandboxKind};
 use serde::{Deserialize, Serialize};
 
 /// `GET /healthz` of both the bot and the Workers.
@@ -51,6 +51,9 @@ pub struct BotHealth {
     /// The process's generation, if the run ledger is on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation: Option<Generation>,
+    /// The sandbox of commands. Absent where no command runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxKind>,
 }
 
 /// The build of the process.

@@ -1,4 +1,4 @@
-//! Installs the tests' missing Debian packages: a browser with its fonts, and Python's `venv`.
+//! Installs the tests' missing Debian packages: a browser with its fonts, Python's `venv`, and the sandbox.
 //!
 //! Not here: the packages for containers (`ars_engine`).
 
@@ -8,11 +8,12 @@ use ars_engine::debian::{Need, ensure_packages};
 use crate::terminal::Step;
 
 /// A thing the tests start, how to see whether it is there, and the package that brings it.
-const NEEDS: [Need<'_>; 4] = [
+const NEEDS: [Need<'_>; 5] = [
     (&["/usr/bin/chromium", "--version"], "chromium"),
     (&["/usr/bin/chromedriver", "--version"], "chromium-driver"),
     (&["test", "-d", "/usr/share/fonts/truetype/dejavu"], "fonts-dejavu-core"),
     (&["python3", "-c", "import ensurepip, venv"], "python3-venv"),
+    (&["bwrap", "--version"], "bubblewrap"),
 ];
 
 /// Installs the missing packages.

@@ -5,6 +5,7 @@
 
 mod error;
 pub mod models;
+pub mod sandbox;
 pub mod skills;
 pub mod stores;
 pub mod web;

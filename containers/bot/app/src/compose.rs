@@ -11,6 +11,7 @@ use anyhow::{Context as _, anyhow};
 use ars_auth::{Secret, TokenMap, dashboard::by_loopback};
 use ars_bot_adapters::{
     models::{Catalog, Endpoint, ProviderConfig, REHEARSAL_MODEL, Transport, default_model},
+    sandbox::SandboxSettings,
     workspace::{ChildEnvironment, GitWorkspaces, secrets_of},
 };
 use ars_bot_core::{
@@ -46,6 +47,7 @@ pub struct Plan {
     pub providers: BTreeMap<String, ProviderConfig>,
     /// The directory of runs and working trees.
     pub data_dir: PathBuf,
+    sandbox: SandboxSettings,
     store_token: Option<Secret>,
     memory_token: Option<Secret>,
     schedules_token: Option<Secret>,
@@ -79,6 +81,7 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
             known_provider(model, &providers)?;
         }
     }
+    let sandbox = file.sandbox.settings().map_err(invalid)?;
     let token_of = |worker: &Option<config::Worker>| {
         let token_env = worker.as_ref().and_then(|worker| worker.token_env.as_deref());
         Secret::parse(environment::variable(token_env.unwrap_or(name::MEMORY_TOKEN)))
@@ -112,6 +115,7 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         keeps_ledger,
         providers,
         data_dir,
+        sandbox,
         store_token,
         memory_token,
         schedules_token,
@@ -186,6 +190,11 @@ impl Plan {
         self.settings.default_model.is_some() || !self.settings.models.is_empty()
     }
 
+    /// Returns the workspaces of the data directory.
+    pub fn workspaces(&self) -> GitWorkspaces {
+        workspaces(&self.data_dir, self.sandbox.clone())
+    }
+
     /// Opens the stores.
     pub fn stores(&self, store: Option<Store>, state_url: Option<String>) -> Result<Stores, Failure> {
         let token = self.store_token.as_ref();
@@ -210,7 +219,7 @@ impl Plan {
         let stores = self.stores(store, state_url)?;
         let catalog = Catalog::new(self.providers, Transport::default())
             .map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
-        let workspaces = Arc::new(workspaces(&self.data_dir));
+        let workspaces = Arc::new(self.workspaces());
         let provider: Arc<GitWorkspaces> = Arc::clone(&workspaces);
         let deps = Deps {
             clock: Arc::new(SystemClock),
@@ -249,7 +258,6 @@ fn ledger(stores: LiveStores, has_successor: bool) -> Result<LedgerDeps, Failure
 }
 
 /// Returns the workspaces of a data directory.
-pub fn workspaces(data_dir: &Path) -> GitWorkspaces {
-    let environment = ChildEnvironment::from_service(environment::raw);
-    GitWorkspaces::new(data_dir.join("workspaces"), environment)
+pub fn workspaces(data_dir: &Path, sandbox: SandboxSettings) -> GitWorkspaces {
+    GitWorkspaces::new(data_dir, ChildEnvironment::from_service(environment::raw), sandbox)
 }

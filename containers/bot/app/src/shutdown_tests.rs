@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use ars_auth::{Actor as Asker, Grants};
-use ars_bot_adapters::models::{Catalog, Transport};
+use ars_bot_adapters::{
+    models::{Catalog, Transport},
+    sandbox::SandboxSettings,
+};
 use ars_bot_core::{Capabilities, Deps, settings::Settings};
 use ars_bot_ports::{ChannelIo, Choices, HistoryTurn, IncomingMessage, ReplyError};
 use ars_events::Redactor;
@@ -58,7 +61,7 @@ fn core(data_dir: &std::path::Path) -> Core {
     Core::new(Deps {
         clock: Arc::new(SystemClock),
         models: Arc::new(Catalog::new(BTreeMap::new(), Transport::default()).ok().unwrap()),
-        workspaces: Arc::new(workspaces(data_dir)),
+        workspaces: Arc::new(workspaces(data_dir, SandboxSettings::default())),
         store,
         capabilities: Capabilities::default(),
         redactor: Arc::new(Redactor::new(Vec::new())),

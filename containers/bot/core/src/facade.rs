@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use ars_bot_ports::{ChannelIo, Clock, IncomingMessage, Randomness, RunStore};
-use ars_types::{Generation, UnixMillis};
+use ars_types::{Generation, SandboxKind, UnixMillis};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -110,6 +110,11 @@ impl Core {
             drain_started_at,
             lost_records: self.context.history().lost(),
         }
+    }
+
+    /// Returns the sandbox of commands, or `None` where no command runs.
+    pub fn sandbox(&self) -> Option<SandboxKind> {
+        self.context.deps().workspaces.sandbox()
     }
 
     /// This process's generation in the ledger.

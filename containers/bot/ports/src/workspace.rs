@@ -4,7 +4,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ars_types::{RefName, ThreadKey};
+use ars_types::{RefName, SandboxKind, ThreadKey};
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -14,6 +14,11 @@ use crate::WorkspaceError;
 /// Creates workspaces, one per thread. A follow-up of a thread gets the same one.
 #[async_trait]
 pub trait WorkspaceProvider: Send + Sync {
+    /// Returns the sandbox of commands, or `None` where workspaces cannot be opened.
+    fn sandbox(&self) -> Option<SandboxKind> {
+        None
+    }
+
     /// Returns the repository of the thread's workspace, or `None` if the thread has no workspace yet.
     async fn repository_of(&self, thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError>;
 

@@ -12,6 +12,8 @@ use super::git::{CALL_TIMEOUT, Git, Limits, SHORT};
 
 /// Git's name for a tree without files.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+/// The prefix of the name of the separate repository, in the workspace's folder.
+const PREFIX: &str = ".diff-";
 /// Most bytes of a diff.
 const DIFF_LIMIT: usize = 1 << 20;
 /// Git's exit code when it skipped a path, such as a repository without commits inside the tree.
@@ -19,16 +21,16 @@ const PASSED_OVER: i32 = 1;
 
 /// Returns committed, uncommitted and new changes against `base` as a unified diff; binary files are only named.
 pub(super) async fn since(git: &Git<'_>, base: Option<&str>) -> Result<String, WorkspaceError> {
-    let folder =
-        tempfile::tempdir().map_err(|error| WorkspaceError::Infra(format!("temporary folder: {error}")))?;
+    let failed = |error: io::Error| WorkspaceError::Infra(format!("temporary folder: {error}"));
+    let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(git.place).map_err(failed)?;
     let reader = folder.path();
-    make_reader(reader).map_err(|error| WorkspaceError::Infra(format!("temporary folder: {error}")))?;
+    make_reader(reader).map_err(failed)?;
     let own = git.place.join("tree/.git");
     let exclude = format!("core.excludesFile={}", own.join("info/exclude").display());
     let call = async |arguments: &[&str], limits| {
-        let mut command = git.with_repository(reader, &[&["-c", exclude.as_str()], arguments].concat());
-        command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", own.join("objects"));
-        git.run(command, limits).await
+        let mut program = git.with_repository(reader, &[&["-c", exclude.as_str()], arguments].concat());
+        program.command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", own.join("objects"));
+        git.run(program, limits).await
     };
     let head = git.head().await?;
     // From the tree's current commit, so that committed files are included even if they match an ignore rule.

@@ -1,15 +1,14 @@
 //! The environment of every child process: built from scratch, so that it contains no secret of the service.
 
 use std::{
-    env::split_paths,
-    ffi::{OsStr, OsString},
-    path::Path,
+    ffi::OsString,
+    path::{Path, PathBuf},
     process::Command,
 };
 
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
-use super::start;
+use super::programs::TEMPORARY;
 
 /// Variables that are inherited: the places of tools, never credentials.
 const HANDED_ON: &[&str] =
@@ -21,6 +20,7 @@ const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 #[derive(Debug, Clone)]
 pub struct ChildEnvironment {
     variables: Vec<(OsString, OsString)>,
+    service_home: Option<PathBuf>,
 }
 
 impl ChildEnvironment {
@@ -49,36 +49,29 @@ impl ChildEnvironment {
             ("GIT_COMMITTER_EMAIL", "agent@localhost"),
         ];
         variables.extend(fixed.map(|(name, value)| (name.into(), value.into())));
-        Self { variables }
+        Self { variables, service_home: own("HOME").map(PathBuf::from) }
     }
 
-    /// Returns why this machine cannot have workspaces, such as a container without tools; `None` if it can.
-    pub(super) fn obstacle(&self) -> Option<String> {
-        let path = self.variables.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value);
-        obstacle(path.map_or(OsStr::new(DEFAULT_PATH), OsString::as_os_str), Path::new(start::SHELL))
+    /// Returns the variables.
+    pub(super) fn variables(&self) -> &[(OsString, OsString)] {
+        &self.variables
     }
 
-    /// Returns a command with exactly this environment. `place` is the workspace's own folder.
-    pub(super) fn command(&self, program: &str, place: &Path) -> Command {
-        let mut command = start::command(program);
+    /// Returns the home directory of the service's user, which commands do not see.
+    pub(super) fn service_home(&self) -> Option<&Path> {
+        self.service_home.as_deref()
+    }
+
+    /// Gives a command exactly this environment. `place` is the workspace's own folder.
+    pub(super) fn set(&self, command: &mut Command, place: &Path) {
         command
             .env_clear()
             .envs(self.variables.iter().cloned())
             .env("HOME", place.join("home"))
+            .env("TMPDIR", place.join(TEMPORARY))
             // Without its `.git`, the tree must not be mistaken for a part of a repository further up.
             .env("GIT_CEILING_DIRECTORIES", place);
-        command
     }
-}
-
-fn obstacle(path: &OsStr, shell: &Path) -> Option<String> {
-    let needs = [
-        ("git", split_paths(path).any(|folder| folder.join("git").is_file())),
-        ("shell (/bin/sh)", shell.exists()),
-    ];
-    let missing: Vec<_> = needs.into_iter().filter(|(_, is_there)| !is_there).map(|(name, _)| name).collect();
-    let missing = (!missing.is_empty()).then(|| missing.join(" and no "))?;
-    Some(format!("this installation works on no repository: it has no {missing}"))
 }
 
 /// Hides this process's `/proc` entries, above all its environment, from other processes of its user. Commands run as
@@ -101,18 +94,6 @@ mod tests {
         assert!(names.contains(&"PATH".into()));
         assert!(!names.iter().any(|name| name.to_string_lossy().contains("TOKEN")));
         assert!(!names.contains(&"ANTHROPIC_API_KEY".into()));
-    }
-
-    #[test]
-    fn missing_tools_are_named() {
-        let folder = tempfile::tempdir().unwrap();
-        let (nowhere, shell) = (folder.path().as_os_str(), folder.path().join("sh"));
-        let both = obstacle(nowhere, &shell).unwrap();
-        assert!(both.ends_with("it has no git and no shell (/bin/sh)"), "{both}");
-        std::fs::write(&shell, "").unwrap();
-        assert!(obstacle(nowhere, &shell).unwrap().ends_with("it has no git"));
-        std::fs::write(folder.path().join("git"), "").unwrap();
-        assert_eq!(obstacle(nowhere, &shell), None);
     }
 
     #[test]

@@ -2,15 +2,20 @@
 //!
 //! The calls name the repository explicitly (no search upwards), read no configuration of a user or machine, run no hook,
 //! monitor or credential helper, use only the given transports, and cannot wait at a prompt. A filter that an agent's
-//! command wrote into `.git/config` still runs when a call of the agent's compares files, with no more rights than that
-//! command had. The diff for people runs none (`diff`).
+//! command wrote into `.git/config` still runs when a call of the agent's compares files. It runs in the sandbox of that
+//! command, without network. The diff for people runs none (`diff`).
 
 use std::{ffi::OsStr, path::Path, process::Command, time::Duration};
 
 use ars_bot_ports::WorkspaceError;
 use tokio_util::sync::CancellationToken;
 
-use super::{capture::Capture, credentials::Credentials, environment::ChildEnvironment, process};
+use super::{
+    capture::Capture,
+    credentials::Credentials,
+    process,
+    programs::{Program, Programs},
+};
 
 /// Settings before every subcommand.
 const SAFE_SETTINGS: &[&str] = &[
@@ -37,7 +42,7 @@ const QUOTED_CHARS: usize = 600;
 
 /// Git in one workspace's folder.
 pub(super) struct Git<'a> {
-    pub(super) environment: &'a ChildEnvironment,
+    pub(super) programs: &'a Programs,
     /// The folder that holds `tree`.
     pub(super) place: &'a Path,
     /// Cancels a call.
@@ -67,55 +72,48 @@ pub(super) struct GitOutput {
 
 impl Git<'_> {
     /// Returns a call outside any repository, in the workspace's folder, with these transports.
-    pub(super) fn outside<S: AsRef<OsStr>>(&self, transports: &str, arguments: &[S]) -> Command {
-        let mut command = self.base(transports);
-        command.args(arguments).current_dir(self.place);
-        command
+    pub(super) fn outside<S: AsRef<OsStr>>(&self, transports: &str, arguments: &[S]) -> Program {
+        let mut program = self.programs.git_outside(self.place);
+        prepare(&mut program.command, transports);
+        program.command.args(arguments).current_dir(self.place);
+        program
     }
 
     /// Returns a call in the tree.
-    pub(super) fn inside<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
-        self.with_repository(&self.place.join("tree/.git"), arguments)
+    pub(super) fn inside<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Program {
+        self.in_tree(self.programs.git_inside(self.place, None), &self.place.join("tree/.git"), arguments)
     }
 
     /// Returns a call in the tree with the settings and the index of another repository.
-    pub(super) fn with_repository<S: AsRef<OsStr>>(&self, repository: &Path, arguments: &[S]) -> Command {
-        let tree = self.place.join("tree");
-        let mut command = self.base(NO_TRANSPORT);
-        command.arg("--git-dir").arg(repository).arg("--work-tree").arg(&tree);
-        command.arg("--literal-pathspecs").args(arguments).current_dir(tree);
-        command
+    pub(super) fn with_repository<S: AsRef<OsStr>>(&self, repository: &Path, arguments: &[S]) -> Program {
+        self.in_tree(self.programs.git_inside(self.place, Some(repository)), repository, arguments)
     }
 
-    fn base(&self, transports: &str) -> Command {
-        let mut command = self.environment.command("git", self.place);
-        command
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_ALLOW_PROTOCOL", transports)
-            .env("GIT_NO_LAZY_FETCH", "1")
-            .env("GIT_OPTIONAL_LOCKS", "0");
-        for setting in SAFE_SETTINGS {
-            command.arg("-c").arg(setting);
-        }
-        command
+    fn in_tree<S: AsRef<OsStr>>(&self, mut program: Program, repository: &Path, arguments: &[S]) -> Program {
+        let tree = self.place.join("tree");
+        let command = &mut program.command;
+        prepare(command, NO_TRANSPORT);
+        command.arg("--git-dir").arg(repository).arg("--work-tree").arg(&tree);
+        command.arg("--literal-pathspecs").args(arguments).current_dir(tree);
+        program
     }
 
     /// Runs a call; a non-zero exit is an answer, not an error.
-    pub(super) async fn run(&self, command: Command, limits: Limits) -> Result<GitOutput, WorkspaceError> {
-        self.run_with(command, None, limits).await
+    pub(super) async fn run(&self, program: Program, limits: Limits) -> Result<GitOutput, WorkspaceError> {
+        self.run_with(program, None, limits).await
     }
 
     /// Runs a call that may request these credentials.
     pub(super) async fn run_with(
         &self,
-        command: Command,
+        program: Program,
         credentials: Option<&Credentials>,
         limits: Limits,
     ) -> Result<GitOutput, WorkspaceError> {
         let mut output = Capture::start(limits.output);
         let mut errors = Capture::both_ends(WORDS_LIMIT);
         let ended =
-            process::run(command, credentials, limits.time, &mut output, Some(&mut errors), self.cancel)
+            process::run(program, credentials, limits.time, &mut output, Some(&mut errors), self.cancel)
                 .await?;
         Ok(GitOutput {
             exit_code: ended.exit_code,
@@ -131,6 +129,18 @@ impl Git<'_> {
         let command = self.inside(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
         let answer = self.run(command, SHORT).await?;
         Ok((answer.exit_code == 0).then(|| String::from_utf8_lossy(&answer.output).trim().to_owned()))
+    }
+}
+
+/// Adds the settings and the environment of every call.
+fn prepare(command: &mut Command, transports: &str) {
+    command
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_ALLOW_PROTOCOL", transports)
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_OPTIONAL_LOCKS", "0");
+    for setting in SAFE_SETTINGS {
+        command.arg("-c").arg(setting);
     }
 }
 

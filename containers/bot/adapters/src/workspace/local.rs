@@ -11,17 +11,18 @@ use tokio_util::sync::CancellationToken;
 use super::{
     capture::Capture,
     diff,
-    environment::ChildEnvironment,
     files::Files,
     git::{CALL_TIMEOUT, Git, Limits},
     names,
     names::Names,
-    process, search,
+    process,
+    programs::Programs,
+    search,
 };
 
 /// A tree, the home of its commands, and its origin.
 pub(super) struct LocalWorkspace {
-    pub(super) environment: Arc<ChildEnvironment>,
+    pub(super) programs: Arc<Programs>,
     /// The folder that holds `tree` and `home`.
     pub(super) place: PathBuf,
     pub(super) files: Arc<Files>,
@@ -31,7 +32,7 @@ pub(super) struct LocalWorkspace {
 
 impl LocalWorkspace {
     fn git<'a>(&'a self, cancel: &'a CancellationToken) -> Git<'a> {
-        Git { environment: &self.environment, place: &self.place, cancel }
+        Git { programs: &self.programs, place: &self.place, cancel }
     }
 
     /// Returns the names at and below a path that git does not ignore.
@@ -77,10 +78,10 @@ impl Workspace for LocalWorkspace {
         request: ExecRequest<'_>,
         cancel: &CancellationToken,
     ) -> Result<ExecOutcome, WorkspaceError> {
-        let mut command = self.environment.command("bash", &self.place);
-        command.arg("-c").arg(request.command).current_dir(self.place.join("tree"));
+        let mut program = self.programs.of_agent("bash", &self.place);
+        program.command.arg("-c").arg(request.command).current_dir(self.place.join("tree"));
         let mut output = Capture::both_ends(request.output_limit);
-        let ended = process::run(command, None, request.timeout, &mut output, None, cancel).await?;
+        let ended = process::run(program, None, request.timeout, &mut output, None, cancel).await?;
         let (output, truncated) = output.into_text();
         Ok(ExecOutcome { exit_code: ended.exit_code, output, truncated, timed_out: ended.timed_out })
     }

@@ -14,6 +14,7 @@ use super::{
     credentials::Credentials,
     git::{CLONE_TIMEOUT, Git, Limits, NO_TRANSPORT, SHORT, transports_of, without_userinfo},
     meta::Meta,
+    programs::TEMPORARY,
     provider::infra,
 };
 
@@ -28,7 +29,9 @@ pub(super) async fn folder_in(root: PathBuf) -> Result<TempDir, WorkspaceError> 
         std::fs::create_dir_all(&root)?;
         sweep(&root);
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&root)?;
-        std::fs::create_dir(folder.path().join("home"))?;
+        for name in ["home", TEMPORARY] {
+            std::fs::create_dir(folder.path().join(name))?;
+        }
         Ok(folder)
     });
     let broke_off = || WorkspaceError::Infra("making the workspace's folder broke off".into());

@@ -1,9 +1,9 @@
 //! Local git workspaces: one working tree per thread, under the data directory.
 //!
 //! Three mechanisms confine an agent to its tree. Files: the kernel resolves every path beneath the tree (`files`).
-//! Commands: a clean environment, no rights beyond the user's, and a process group that is killed as a whole
+//! Commands: a clean environment, a sandbox (`crate::sandbox`), and a process group that is killed as a whole
 //! (`process`), at the latest with the bot (`start`). Git: arguments only, with hooks and transports that run programs
-//! disabled (`git`). A command has the rights of the service's user; further isolation is the container's task.
+//! disabled (`git`), in the sandbox when the tree's configuration can name programs.
 
 mod capture;
 mod credentials;
@@ -16,10 +16,11 @@ mod making;
 mod meta;
 mod names;
 mod process;
+mod programs;
 mod provider;
 mod search;
 mod start;
 
 pub use credentials::secrets_of;
 pub use environment::ChildEnvironment;
-pub use provider::GitWorkspaces;
+pub use provider::{Confinement, GitWorkspaces};

@@ -2,8 +2,7 @@
 //!
 //! A grandchild that keeps the pipe open cannot delay the caller: after the program has exited, the rest of its group
 //! gets a short time to finish writing and is then killed. The group is killed before its leader is reaped, so its
-//! number cannot belong to another group yet. A process that leaves the group (`setsid`) survives; only a container
-//! confines it.
+//! number cannot belong to another group yet. A process that left the group (`setsid`) is killed with the sandbox.
 
 use std::{
     io,
@@ -12,7 +11,7 @@ use std::{
         unix::process::{CommandExt as _, ExitStatusExt as _},
     },
     pin::pin,
-    process::{Command, ExitStatus},
+    process::ExitStatus,
     time::Duration,
 };
 
@@ -26,7 +25,12 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{capture::Capture, credentials::Credentials, start::start};
+use super::{
+    capture::Capture,
+    credentials::Credentials,
+    programs::Program,
+    start::{Started, start},
+};
 
 /// How long the pipe may stay open after the program has exited, and again after its group was killed.
 const LINGER: Duration = Duration::from_millis(250);
@@ -46,11 +50,11 @@ pub(super) struct Ended {
     pub(super) timed_out: bool,
 }
 
-/// Runs a command made by `start::command` until it ends, times out, or is cancelled.
+/// Runs a program until it ends, times out, or is cancelled.
 ///
 /// Without `errors`, standard error shares the pipe of standard output, which keeps the order of writing.
 pub(super) async fn run(
-    mut command: Command,
+    mut program: Program,
     credentials: Option<&Credentials>,
     limit: Duration,
     output: &mut Capture,
@@ -62,8 +66,8 @@ pub(super) async fn run(
         Some(_) => pipe().map(|(reader, writer)| (Some(reader), writer))?,
         None => (None, writer.try_clone().map_err(|error| infra("pipe", &error))?),
     };
-    command.stdout(writer).stderr(error_writer).process_group(0);
-    let (mut child, _lifeline) = start(command, credentials).await?;
+    program.command.stdout(writer).stderr(error_writer).process_group(0);
+    let Started { mut child, lifeline: _lifeline, keeper } = start(program, credentials).await?;
     let group = Group::of(&child);
 
     let mut reading = pin!(async {
@@ -91,6 +95,7 @@ pub(super) async fn run(
         read_all = timeout(LINGER, &mut reading).await.is_ok();
     }
     drop(group);
+    drop(keeper);
     if !read_all && !matches!(end, Ok(End::Cancelled)) {
         // The group's last output is still in the pipe. Only a process outside the group can keep it open.
         let _ = timeout(LINGER, &mut reading).await;

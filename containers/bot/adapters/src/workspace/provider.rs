@@ -7,11 +7,11 @@ use std::{
     collections::HashMap,
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use ars_bot_ports::{Repository, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest};
-use ars_types::ThreadKey;
+use ars_types::{SandboxKind, ThreadKey};
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -23,25 +23,61 @@ use super::{
     local::LocalWorkspace,
     making,
     meta::Meta,
+    programs::Programs,
 };
+use crate::sandbox::{Folders, Network, SandboxSettings, choose};
 
 /// Characters of a thread's digest in its folder's name: 128 bits.
 const DIGEST_CHARS: usize = 32;
 
+/// How commands are confined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Confinement {
+    /// The kind of sandbox.
+    pub kind: SandboxKind,
+    /// The network of commands.
+    pub network: Network,
+    /// What commands can still do.
+    pub gap: Option<&'static str>,
+}
+
 /// The workspaces under one folder.
 pub struct GitWorkspaces {
     root: PathBuf,
-    environment: Arc<ChildEnvironment>,
+    data_dir: PathBuf,
+    programs: OnceLock<Result<Arc<Programs>, String>>,
+    environment: ChildEnvironment,
+    settings: SandboxSettings,
     opening: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 impl GitWorkspaces {
-    /// Makes a provider for workspaces under `root`, an absolute path, which is created when needed.
+    /// Makes a provider for workspaces in the data directory, an absolute path, which is created when needed.
     ///
     /// From here on other processes of this user cannot inspect the process: commands of agents are such processes.
-    pub fn new(root: PathBuf, environment: ChildEnvironment) -> Self {
+    pub fn new(data_dir: &Path, environment: ChildEnvironment, settings: SandboxSettings) -> Self {
         conceal_this_process();
-        Self { root, environment: Arc::new(environment), opening: Mutex::default() }
+        let root = data_dir.join("workspaces");
+        let (programs, opening) = (OnceLock::new(), Mutex::default());
+        Self { data_dir: data_dir.into(), root, programs, environment, settings, opening }
+    }
+
+    /// Returns the programs of workspaces, or why there can be none. The first call tries the sandbox out.
+    fn programs(&self) -> Result<&Arc<Programs>, &str> {
+        let find = || {
+            let variables = self.environment.variables();
+            let home = self.environment.service_home();
+            let folders = Folders::select(variables, &self.settings.readable, &self.data_dir, home);
+            Programs::find(self.environment.clone(), || choose(&self.settings, folders)).map(Arc::new)
+        };
+        self.programs.get_or_init(find).as_ref().map_err(String::as_str)
+    }
+
+    /// Returns the confinement of commands, or why there is none and how to mend it. The first call tries it out.
+    pub fn confinement(&self) -> Result<Confinement, String> {
+        let programs = self.programs()?;
+        let sandbox = &programs.sandbox;
+        Ok(Confinement { kind: sandbox.kind(), network: sandbox.network(), gap: sandbox.gap() })
     }
 
     /// Returns the place of a thread's tree.
@@ -61,11 +97,12 @@ impl GitWorkspaces {
     async fn make(
         &self,
         place: &Path,
+        programs: &Programs,
         request: WorkspaceRequest<'_>,
         cancel: &CancellationToken,
     ) -> Result<Meta, WorkspaceError> {
-        let making = making::folder_in(self.root.clone()).await?;
-        let git = Git { environment: &self.environment, place: making.path(), cancel };
+        let making = making::folder_in(place.parent().unwrap_or(place).to_path_buf()).await?;
+        let git = Git { programs, place: making.path(), cancel };
         let made = making::fill(&git, request).await;
         let moved = made.and_then(|meta| {
             std::fs::rename(making.path(), place).map_err(|error| infra(&error)).map(|()| meta)
@@ -78,6 +115,10 @@ impl GitWorkspaces {
 
 #[async_trait]
 impl WorkspaceProvider for GitWorkspaces {
+    fn sandbox(&self) -> Option<SandboxKind> {
+        self.confinement().ok().map(|confinement| confinement.kind)
+    }
+
     async fn repository_of(&self, thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
         let meta = Meta::read(&self.root.join(folder_name(thread)))?;
         Ok(meta.and_then(|meta| Some(Repository { name: meta.repository?, origin: meta.origin? })))
@@ -88,32 +129,35 @@ impl WorkspaceProvider for GitWorkspaces {
         request: WorkspaceRequest<'_>,
         cancel: &CancellationToken,
     ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
-        if let Some(obstacle) = self.environment.obstacle() {
-            return Err(WorkspaceError::Refused(obstacle));
-        }
+        let programs = self.programs().map_err(|obstacle| WorkspaceError::Refused(obstacle.to_owned()))?;
         let name = folder_name(request.thread);
         let lock = self.lock_of(&name);
         let _alone = tokio::select! {
             alone = lock.lock() => alone,
             () = cancel.cancelled() => return Err(WorkspaceError::Cancelled),
         };
-        let place = self.root.join(&name);
+        let place = canonical(&self.root)?.join(&name);
         let meta = match Meta::read(&place)? {
             Some(meta) => {
                 meta.must_fit(request)?;
                 meta
             }
-            None => self.make(&place, request, cancel).await?,
+            None => self.make(&place, programs, request, cancel).await?,
         };
         let files = Files::open(&place.join("tree")).map_err(|error| infra(&error))?;
         Ok(Arc::new(LocalWorkspace {
-            environment: Arc::clone(&self.environment),
+            programs: Arc::clone(programs),
             place,
             files: Arc::new(files),
             repository: meta.repository,
             base: meta.base,
         }))
     }
+}
+
+/// Returns the root without links, which a sandbox does not follow. It is created when needed.
+fn canonical(root: &Path) -> Result<PathBuf, WorkspaceError> {
+    std::fs::create_dir_all(root).and_then(|()| root.canonicalize()).map_err(|error| infra(&error))
 }
 
 fn folder_name(thread: &ThreadKey) -> String {

@@ -1,22 +1,25 @@
-//! Starts a program with no rights beyond its user's, and with a lifeline: it ends when this process does.
+//! Starts a program in its sandbox, and with a lifeline: it ends when this process does.
 //!
 //! A program that an agent chose must not inspect other processes, and must not continue in a tree that the next
-//! process of the bot has reclaimed. Capabilities and the promise never to gain any belong to a thread and are
-//! inherited, so a thread drops them, starts the program and ends. The lifeline is a pipe that only this process can
-//! write to: a small process in the program's group reads it and kills the group when it closes, however this process
-//! ends. A process that leaves its group (`setsid`) is not reached; only a container confines it.
+//! process of the bot has reclaimed. Rights belong to a thread and are inherited, so a thread gives them up and starts
+//! the program. The thread then waits for the end of the program and kills what the program left behind: it can signal
+//! the processes of its own domain, and no others. The lifeline is a pipe that only this process can write to: a small
+//! process in the program's group reads it and kills the group when it closes, however this process ends.
 
 use std::{
     ffi::OsStr,
     io::{self, PipeWriter, Write as _},
     process::{Command, Stdio},
+    sync::mpsc,
+    thread,
 };
 
 use ars_bot_ports::WorkspaceError;
-use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{process::Child, runtime::Handle, sync::oneshot};
 
-use super::{credentials::Credentials, process::infra};
+use super::{credentials::Credentials, process::infra, programs::Program};
+use crate::sandbox::{Domain, give_up_capabilities, limit};
 
 /// Starts the reader of the lifeline, then becomes the program, with empty input. The first two lines are credentials,
 /// which wait in a separate pipe.
@@ -36,35 +39,64 @@ pub(super) const SHELL: &str = "/bin/sh";
 /// The lines of a program without credentials.
 const NO_CREDENTIALS: &str = "\n\n";
 
-/// Returns the command that becomes this program.
-pub(super) fn command(program: impl AsRef<OsStr>) -> Command {
+/// A started program.
+pub(super) struct Started {
+    pub(super) child: Child,
+    /// The program's group is killed when this is dropped.
+    pub(super) lifeline: PipeWriter,
+    /// The rest of the program is killed when this is dropped.
+    pub(super) keeper: Keeper,
+}
+
+/// Ends the thread that started a program.
+pub(super) struct Keeper {
+    _end: mpsc::Sender<()>,
+}
+
+/// Returns the command that becomes the program of these words.
+pub(super) fn command(words: &[impl AsRef<OsStr>]) -> Command {
     let mut command = Command::new(SHELL);
-    command.args(["-c", SCRIPT, "ars"]).arg(program);
+    command.args(["-c", SCRIPT, "ars"]).args(words);
     command
 }
 
-/// Starts a command made by `command`. It ends at the latest with the writer.
+/// Starts a program. It ends at the latest with the returned value.
 pub(super) async fn start(
-    mut command: Command,
+    program: Program,
     credentials: Option<&Credentials>,
-) -> Result<(Child, PipeWriter), WorkspaceError> {
+) -> Result<Started, WorkspaceError> {
     let failed = |error: io::Error| infra("the command could not be started", &error);
     let (reader, mut lifeline) = io::pipe().map_err(failed)?;
     let lines = credentials.map_or_else(|| NO_CREDENTIALS.to_owned(), Credentials::lines);
+    let Program { mut command, access, sandbox } = program;
     command.stdin(Stdio::from(reader));
-    let (tell, told) = oneshot::channel();
+    let (sender, receiver) = oneshot::channel();
+    let (end, ended) = mpsc::channel();
     let runtime = Handle::current();
     let starting = move || {
         let _runtime = runtime.enter();
+        let confined = match &access {
+            Some(access) => sandbox.confine_this_thread(access),
+            None => give_up_capabilities().map(|()| Domain::User),
+        };
+        let domain = confined.as_ref().map_or(Domain::User, |domain| *domain);
         // If the receiver is gone, the child ends when the result is dropped.
-        drop(tell.send(give_up_rights().and_then(|()| spawn(command))));
+        drop(sender.send(confined.and_then(|_| spawn(command))));
+        // Also keeps the parent of the child alive, with which bubblewrap ends.
+        let _ = ended.recv();
+        if domain == Domain::Own {
+            kill_own_domain();
+        }
     };
-    std::thread::Builder::new().name("starts-a-program".into()).spawn(starting).map_err(failed)?;
+    thread::Builder::new().name("starts-a-program".into()).spawn(starting).map_err(failed)?;
     let broke_off = || WorkspaceError::Infra("the command could not be started: its thread broke off".into());
-    let child = told.await.map_err(|_| broke_off())?.map_err(failed)?;
+    let child = receiver.await.map_err(|_| broke_off())?.map_err(failed)?;
+    if let Some(pid) = child.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
+        limit(pid).map_err(failed)?;
+    }
     // After the start, because lines longer than the pipe's capacity need a reader.
     lifeline.write_all(lines.as_bytes()).map_err(failed)?;
-    Ok((child, lifeline))
+    Ok(Started { child, lifeline, keeper: Keeper { _end: end } })
 }
 
 /// Spawns the command and drops it with this process's copies of the writing ends, so that readers see the end.
@@ -72,9 +104,9 @@ fn spawn(command: Command) -> io::Result<Child> {
     tokio::process::Command::from(command).kill_on_drop(true).spawn()
 }
 
-/// Drops capabilities for this thread and its children. With the promise, even programs of root gain none of them.
-fn give_up_rights() -> io::Result<()> {
-    let none = CapabilitySet::empty();
-    set_no_new_privs(true)?;
-    Ok(set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?)
+/// Kills every process of this thread's domain, also those that left their group and session.
+fn kill_own_domain() {
+    // To the kernel the group of init means every process that this thread may signal. The domain allows its own only,
+    // and the call spares the caller's process.
+    let _ = kill_process_group(Pid::INIT, Signal::KILL);
 }

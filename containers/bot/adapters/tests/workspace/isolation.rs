@@ -10,7 +10,7 @@ async fn command_environment_is_built_from_scratch() {
     let output = must(&*workspace, "env -u SHLVL -u _ -u OLDPWD").await;
     let names: BTreeSet<_> = output.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
     let expected = "GIT_AUTHOR_EMAIL GIT_AUTHOR_NAME GIT_CEILING_DIRECTORIES GIT_COMMITTER_EMAIL \
-        GIT_COMMITTER_NAME GIT_CONFIG_NOSYSTEM GIT_TERMINAL_PROMPT HOME LANG PATH PWD TERM";
+        GIT_COMMITTER_NAME GIT_CONFIG_NOSYSTEM GIT_TERMINAL_PROMPT HOME LANG PATH PWD TERM TMPDIR";
     assert_eq!(names, expected.split(' ').collect());
     assert!(!output.contains(CANARY), "{output}");
     let home = world.tree().parent().unwrap().join("home");
@@ -20,12 +20,12 @@ async fn command_environment_is_built_from_scratch() {
 #[tokio::test]
 async fn service_git_runs_no_configured_program() {
     let (world, workspace) = opened().await;
-    let mark = world.folder.path().join("owned");
+    let mark = world.tree().join(".ars/owned");
     let run = format!("touch {}; false", mark.display());
     let hooks = "for hook in pre-commit post-checkout post-index-change fsmonitor-watchman; do \
                  printf '#!/bin/sh\\n$RUN\\n' > .git/hooks/$hook; chmod +x .git/hooks/$hook; done";
     let configure = format!(
-        "RUN='{run}'; export RUN; {}; \
+        "mkdir -p .ars; RUN='{run}'; export RUN; {}; \
          for where in --local --global; do \
            for key in core.fsmonitor core.sshCommand core.pager diff.external diff.evil.textconv diff.evil.command \
              credential.helper core.editor gpg.program pager.diff; do \

@@ -9,5 +9,6 @@ mod isolation;
 mod listing;
 mod opening;
 mod ranges;
+mod sandbox;
 mod servers;
 mod support;

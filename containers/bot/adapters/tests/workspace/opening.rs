@@ -206,7 +206,7 @@ async fn damaged_metadata_is_a_fault() {
 #[tokio::test]
 async fn abandoned_incomplete_workspace_is_removed() {
     let world = world();
-    let root = world.folder.path().join("workspaces");
+    let root = world.folder.path().join("data/workspaces");
     for (name, age) in [(".making-old", Duration::from_secs(2 * 60 * 60)), (".making-new", Duration::ZERO)] {
         std::fs::create_dir_all(root.join(name)).unwrap();
         std::fs::write(root.join(name).join("stump"), "x").unwrap();
@@ -229,6 +229,6 @@ async fn missing_tree_has_no_repository() {
     let opened = world.provider.open(request, &CancellationToken::new()).await;
     assert!(matches!(opened.err().unwrap(), WorkspaceError::Infra(_)), "no empty tree in its place");
 
-    std::fs::remove_dir_all(world.folder.path().join("workspaces")).unwrap();
+    std::fs::remove_dir_all(world.folder.path().join("data/workspaces")).unwrap();
     assert_eq!(world.provider.repository_of(&thread).await.unwrap(), None);
 }

@@ -7,11 +7,14 @@ use std::{
     time::Duration,
 };
 
-use ars_bot_adapters::workspace::{ChildEnvironment, GitWorkspaces};
+use ars_bot_adapters::{
+    sandbox::SandboxSettings,
+    workspace::{ChildEnvironment, GitWorkspaces},
+};
 use ars_bot_ports::{
     ExecOutcome, ExecRequest, Repository, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest,
 };
-use ars_types::{RefName, ThreadKey};
+use ars_types::{RefName, SandboxKind, ThreadKey};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -26,8 +29,14 @@ pub struct World {
 }
 
 pub fn world() -> World {
+    let sandbox = SandboxSettings { kind: Some(SandboxKind::Landlock), ..SandboxSettings::default() };
+    world_in(sandbox)
+}
+
+/// A world whose commands are confined in this way.
+pub fn world_in(sandbox: SandboxSettings) -> World {
     let folder = tempfile::tempdir().unwrap();
-    let provider = GitWorkspaces::new(folder.path().join("workspaces"), environment());
+    let provider = GitWorkspaces::new(&folder.path().join("data"), environment(), sandbox);
     World { folder, provider }
 }
 
@@ -108,7 +117,7 @@ impl World {
 
     /// Returns the entries of the workspaces' root.
     pub fn places(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(self.folder.path().join("workspaces")).unwrap();
+        let entries = std::fs::read_dir(self.folder.path().join("data/workspaces")).unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     }
 }

@@ -9,6 +9,7 @@ use std::{
 
 use anyhow::Context as _;
 use ars_auth::{ParsedTokens, TokenMap};
+use ars_bot_adapters::workspace::{Confinement, GitWorkspaces};
 use ars_bot_core::Core;
 use ars_bot_http::HttpState;
 use ars_bot_telemetry::{Options, Telemetry};
@@ -87,7 +88,8 @@ async fn start(args: Serve) -> Result<Started, Failure> {
         listener.with_context(|| format!("cannot listen on {address}")).map_err(Failure::Unavailable)?;
     let address = listener.local_addr().context("the listening address")?;
     let dashboard = std::mem::take(&mut plan.dashboard);
-    let (core, _) = plan.build(args.store, args.state_url).await?;
+    let (core, workspaces) = plan.build(args.store, args.state_url).await?;
+    let sandbox = report_sandbox(workspaces).await;
     let mut state = HttpState::new(core.clone(), Arc::new(parsed.map), build_stamp::build().clone());
     tracing::info!(mode = dashboard.mode(), "dashboard");
     state = state.with_dashboard(dashboard).with_crash(|| std::process::exit(CRASHED));
@@ -105,7 +107,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     }
     let server = supervisor.start(HttpService { listener, state });
     terminal::print(&format!("{}\n", serde_json::json!({ "listening": format!("http://{address}") })))?;
-    tracing::info!(%address, "listening");
+    tracing::info!(%address, sandbox, "listening");
     Ok(Started { core, telemetry, supervisor, server })
 }
 
@@ -117,6 +119,23 @@ fn telemetry(plan: &compose::Plan) -> Result<Telemetry, Failure> {
         .map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
     ars_bot_telemetry::start(Arc::clone(&plan.redactor), &options)
         .map_err(|error| Failure::InvalidInput(error.to_string()))
+}
+
+/// Tries the sandbox out, and returns its kind for the log.
+async fn report_sandbox(workspaces: Arc<GitWorkspaces>) -> &'static str {
+    let confinement = tokio::task::spawn_blocking(move || workspaces.confinement()).await;
+    match confinement.unwrap_or_else(|_| Err("the trial of the sandbox broke off".to_owned())) {
+        Ok(Confinement { kind, network, gap }) => {
+            if let Some(gap) = gap {
+                tracing::warn!(%kind, network = network.as_str(), "{gap}");
+            }
+            kind.as_str()
+        }
+        Err(reason) => {
+            tracing::warn!(%reason, "requests on repositories are refused");
+            "unavailable"
+        }
+    }
 }
 
 fn warn_of_disabled_parts(tokens: &ParsedTokens, has_model: bool) {

@@ -2,14 +2,15 @@
 //!
 //! Keys are in camelCase; each has its `snake_case` spelling as an alias. Not here: the parser (`format.rs`).
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
-use ars_types::{Effort, ModelRef};
+use ars_bot_adapters::sandbox::{Network, SandboxSettings};
+use ars_types::{Effort, ModelRef, SandboxKind};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
-    dashboard, grants,
+    ConfigError, dashboard, grants,
     history::{RunHistory, Worker},
     memory::Memory,
     providers, scopes, spending,
@@ -53,6 +54,8 @@ pub struct File {
     pub telemetry: ars_bot_telemetry::Settings,
     /// The spans in the log.
     pub tracing: ars_bot_telemetry::Tracing,
+    /// The confinement of commands.
+    pub sandbox: Sandbox,
     /// Viewers of the run pages.
     pub dashboard: dashboard::Dashboard,
     /// Reports of recurring friction.
@@ -94,6 +97,49 @@ pub struct Defaults {
 pub struct Schedules {
     /// The Worker of the firings, if it is not the one of the run history.
     pub worker: Option<Worker>,
+}
+
+/// `[sandbox]`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
+pub struct Sandbox {
+    /// The kind; `auto` by default.
+    pub kind: SandboxChoice,
+    /// The network of commands.
+    pub network: Network,
+    /// More folders and files that commands may read and execute.
+    pub readable: Vec<PathBuf>,
+}
+
+/// `sandbox.kind`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SandboxChoice {
+    /// Bubblewrap where it works, else Landlock.
+    #[default]
+    Auto,
+    /// Bubblewrap.
+    Bubblewrap,
+    /// Landlock.
+    Landlock,
+    /// No confinement.
+    None,
+}
+
+impl Sandbox {
+    /// Returns the settings of the workspaces.
+    pub fn settings(&self) -> Result<SandboxSettings, ConfigError> {
+        if self.readable.iter().any(|path| !path.is_absolute()) {
+            return Err(ConfigError::invalid("sandbox.readable", "must be absolute paths"));
+        }
+        let kind = match self.kind {
+            SandboxChoice::Auto => None,
+            SandboxChoice::Bubblewrap => Some(SandboxKind::Bubblewrap),
+            SandboxChoice::Landlock => Some(SandboxKind::Landlock),
+            SandboxChoice::None => Some(SandboxKind::None),
+        };
+        Ok(SandboxSettings { kind, network: self.network, readable: self.readable.clone() })
+    }
 }
 
 /// `[selfImprovement]`.

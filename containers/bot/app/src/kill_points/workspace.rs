@@ -6,7 +6,7 @@ use ars_bot_ports::{
     Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Repository, SearchHit, Workspace, WorkspaceError,
     WorkspaceProvider, WorkspaceRequest,
 };
-use ars_types::ThreadKey;
+use ars_types::{SandboxKind, ThreadKey};
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +27,10 @@ struct KilledWorkspace {
 
 #[async_trait]
 impl WorkspaceProvider for KilledWorkspaces {
+    fn sandbox(&self) -> Option<SandboxKind> {
+        self.inner.sandbox()
+    }
+
     async fn repository_of(&self, thread: &ThreadKey) -> Answer<Option<Repository>> {
         self.point.around("workspace.repository_of", self.inner.repository_of(thread)).await
     }

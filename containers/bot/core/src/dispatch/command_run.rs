@@ -99,6 +99,7 @@ fn run_meta(run: &RunHandle) -> EventBody {
         repo: None,
         git_ref: None,
         head_sha: None,
+        sandbox: None,
     }
 }
 

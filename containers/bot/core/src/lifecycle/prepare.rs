@@ -9,7 +9,7 @@ use ars_bot_ports::{IncomingMessage, Refusal, Workspace, WorkspaceError, Workspa
 use ars_bot_tools::{agents::skills_block, instructions};
 use ars_events::EventBody;
 use ars_settings::instructions_block;
-use ars_types::RefName;
+use ars_types::{RefName, SandboxKind};
 
 use super::{
     active::ActiveRun,
@@ -56,7 +56,8 @@ pub(super) async fn prepare_run(
         recall(context, source, active),
     );
     let facts = prepared.as_ref().ok().and_then(|prepared| prepared.facts.as_ref());
-    active.run.publish(run_meta_event(active, source, assignment, facts));
+    let sandbox = context.deps().workspaces.sandbox().filter(|_| facts.is_some());
+    active.run.publish(run_meta_event(active, source, assignment, facts, sandbox));
     let PreparedWorkspace { workspace, facts } = prepared?;
     let (remembering, recalled) =
         remembered.map_or((None, None), |(part, block)| (Some(part.after(prior_turns)), block));
@@ -133,6 +134,7 @@ fn run_meta_event(
     source: &Source<'_>,
     assignment: &Assignment,
     facts: Option<&WorkspaceFacts>,
+    sandbox: Option<SandboxKind>,
 ) -> EventBody {
     EventBody::RunMeta {
         agent: assignment.agent.name.to_owned(),
@@ -142,6 +144,7 @@ fn run_meta_event(
         repo: facts.map(|facts| facts.repository.clone()),
         git_ref: source.git_ref().map(ToString::to_string),
         head_sha: facts.and_then(|facts| facts.head.clone()),
+        sandbox,
     }
 }
 

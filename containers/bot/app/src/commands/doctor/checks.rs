@@ -4,11 +4,15 @@ use std::{path::Path, process::Stdio, time::Duration};
 
 use ars_agent::{Role, Turn};
 use ars_auth::ParsedTokens;
-use ars_bot_adapters::models::{Catalog, ProviderKind, Transport};
+use ars_bot_adapters::{
+    models::{Catalog, ProviderKind, Transport},
+    sandbox::{TRUSTED_PATH, trusted},
+    workspace::{Confinement, GitWorkspaces},
+};
 use ars_bot_ports::{ModelRequest, Models as _};
 use ars_types::ModelRef;
 use ars_wire::runs::ListRequest;
-use tokio::{process::Command, time::timeout};
+use tokio::{process::Command, task::spawn_blocking, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::finding::Finding;
@@ -23,6 +27,10 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(15);
 /// The mend of an installation without a model.
 const SET_A_KEY: &str = "set ANTHROPIC_API_KEY or OPENAI_API_KEY, describe a provider under [providers], or give \
                          --rehearsal";
+
+/// The mend of a sandbox that leaves something open.
+const CLOSE_THE_GAP: &str =
+    "set sandbox.kind to bubblewrap and sandbox.network to none, unless commands need the network";
 
 /// Checks that a model is configured, and that providers which need a key have one.
 pub(super) fn keys(plan: &Plan) -> Finding {
@@ -137,28 +145,43 @@ pub(super) fn ingress(tokens: &ParsedTokens) -> Finding {
     }
 }
 
-/// Checks that git is there.
+/// Checks that the service finds its git.
 pub(super) async fn git() -> Finding {
     const CHECK: &str = "git";
-    let mut command = Command::new("git");
+    let missing = || {
+        Finding::warning(
+            CHECK,
+            format!("not found in {TRUSTED_PATH}: requests on repositories are refused, others work"),
+            "install git (`apt install git`)",
+        )
+    };
+    let Some(git) = trusted("git") else { return missing() };
+    let mut command = Command::new(git);
     command.arg("--version").stdin(Stdio::null()).kill_on_drop(true);
     match timeout(CHECK_TIMEOUT, command.output()).await {
         Ok(Ok(output)) if output.status.success() => {
             Finding::ok(CHECK, String::from_utf8_lossy(&output.stdout).trim().to_owned())
         }
-        _ => Finding::warning(
-            CHECK,
-            "not found: requests on repositories fail, others work",
-            "install git, and put it on the PATH",
-        ),
+        _ => missing(),
     }
 }
 
-/// Reports the confinement of tool commands.
-pub(super) fn sandbox() -> Finding {
-    Finding::warning(
-        "sandbox",
-        "there is none: commands of tools are not confined, and run with the files and the network of this user",
-        "run `ars` as a separate user or in a container, without data that requests must not reach",
-    )
+/// Runs a command in the sandbox, and reports what it leaves open.
+pub(super) async fn sandbox(workspaces: GitWorkspaces) -> Finding {
+    const CHECK: &str = "sandbox";
+    let confinement = spawn_blocking(move || workspaces.confinement()).await;
+    match confinement.unwrap_or_else(|error| Err(error.to_string())) {
+        Ok(Confinement { kind, network, gap: None }) => {
+            Finding::ok(CHECK, format!("{kind}; network {}", network.as_str()))
+        }
+        Ok(Confinement { kind, network, gap: Some(gap) }) => {
+            let detail = format!("{kind}; network {}: {gap}", network.as_str());
+            Finding::warning(CHECK, detail, CLOSE_THE_GAP)
+        }
+        Err(reason) => Finding::warning(
+            CHECK,
+            format!("requests on repositories are refused, others work: {reason}"),
+            "docs/reference/workspace.md describes the kinds of sandbox",
+        ),
+    }
 }

@@ -3,6 +3,7 @@
 use std::{process::ExitCode, sync::Arc};
 
 use ars_auth::TokenMap;
+use ars_bot_adapters::sandbox::SandboxSettings;
 
 use super::{
     checks,
@@ -19,6 +20,8 @@ use crate::{
 /// Checks the installation. The exit code is 1 if a check failed.
 pub async fn run(args: Doctor) -> Result<ExitCode, Failure> {
     let mut findings = Vec::new();
+    // Without a valid configuration the defaults are tried out.
+    let mut workspaces = compose::workspaces(&std::env::temp_dir(), SandboxSettings::default());
     let tokens = TokenMap::parse(environment::variable(name::INGRESS_TOKENS).as_deref());
     match compose::plan(args.setup, &tokens.map, args.state_url.as_deref()).await {
         Ok(plan) => {
@@ -28,6 +31,7 @@ pub async fn run(args: Doctor) -> Result<ExitCode, Failure> {
             if args.call_model {
                 findings.push(checks::model(&plan).await);
             }
+            workspaces = plan.workspaces();
             findings.push(checks::store(&plan, args.state_url).await);
         }
         Err(failure) => {
@@ -38,7 +42,7 @@ pub async fn run(args: Doctor) -> Result<ExitCode, Failure> {
     }
     findings.push(checks::ingress(&tokens));
     findings.push(checks::git().await);
-    findings.push(checks::sandbox());
+    findings.push(checks::sandbox(workspaces).await);
     for finding in &findings {
         let line = if args.json { format!("{}\n", serde_json::to_string(finding)?) } else { finding.lines() };
         terminal::print(&line)?;

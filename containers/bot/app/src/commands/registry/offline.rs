@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ars_bot_adapters::models::{Catalog, Transport};
+use ars_bot_adapters::{
+    models::{Catalog, Transport},
+    sandbox::SandboxSettings,
+};
 use ars_bot_core::{Capabilities, Core, Deps, commands::CommandDeps};
 use ars_bot_ports::{RunStore, StoreError, StoreErrorKind, Stored};
 use ars_events::Redactor;
@@ -23,7 +26,7 @@ pub(super) async fn invoke(invocation: Invocation) -> Result<Output, Failure> {
     let core = Core::new(Deps {
         clock: Arc::new(SystemClock),
         models: Arc::new(models),
-        workspaces: Arc::new(compose::workspaces(&std::env::temp_dir())),
+        workspaces: Arc::new(compose::workspaces(&std::env::temp_dir(), SandboxSettings::default())),
         store: Arc::new(NoHistory),
         capabilities: Capabilities {
             commands: CommandDeps { sources: Some(Arc::new(LocalSources)), ..CommandDeps::default() },

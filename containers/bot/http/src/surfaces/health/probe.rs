@@ -35,5 +35,6 @@ fn health(state: &HttpState) -> BotHealth {
         started_at: iso(load.started_at),
         drain_started_at: load.drain_started_at.map(iso),
         generation: state.core.generation().cloned(),
+        sandbox: state.core.sandbox(),
     }
 }

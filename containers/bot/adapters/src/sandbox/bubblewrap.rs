@@ -1,0 +1,54 @@
+//! Bubblewrap: a program in namespaces of its own.
+
+use std::{ffi::OsString, fs, path::Path};
+
+use super::{Network, confinement::Access, folders::Folders};
+
+/// The namespaces, and the rights of the program in them.
+const NAMESPACES: &[&str] = &[
+    "--unshare-user",
+    "--unshare-pid",
+    "--unshare-ipc",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+    "--die-with-parent",
+    "--new-session",
+    "--cap-drop",
+    "ALL",
+];
+/// Processes and threads in a sandbox, which the kernel counts apart from the others of the user. Root has no limit.
+const MAX_PROCESSES: u32 = 1_024;
+/// Sets the limit given as its name, in the words of either shell, then becomes the program.
+const LIMITED: &str = "ulimit -u $0 2>/dev/null || ulimit -p $0 2>/dev/null; exec \"$@\"";
+
+/// Returns the arguments that precede a program, the path of bubblewrap first.
+pub(super) fn arguments(bubblewrap: &Path, folders: &Folders, access: &Access) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = vec![bubblewrap.into()];
+    arguments.extend(NAMESPACES.iter().map(OsString::from));
+    if access.network == Network::None {
+        arguments.push("--unshare-net".into());
+    }
+    for path in folders.paths() {
+        match fs::read_link(path) {
+            // `/bin` and its like; the target is among the folders.
+            Ok(target) if target.is_relative() => {
+                arguments.extend(["--symlink".into(), target.into(), path.clone().into()]);
+            }
+            _ => arguments.extend(["--ro-bind-try".into(), path.clone().into(), path.clone().into()]),
+        }
+    }
+    arguments.extend(["--proc", "/proc", "--dev", "/dev"].map(OsString::from));
+    // A folder of the workspace below /tmp needs mount points there, which must not be made in the private folder.
+    let is_beneath_tmp = access.writable.iter().any(|path| path.starts_with("/tmp"));
+    if is_beneath_tmp {
+        arguments.extend(["--tmpfs", "/tmp"].map(OsString::from));
+    } else {
+        arguments.extend(["--bind".into(), access.temporary.clone().into(), "/tmp".into()]);
+    }
+    for path in &access.writable {
+        arguments.extend(["--bind".into(), path.clone().into(), path.clone().into()]);
+    }
+    arguments.extend(["--", "/bin/sh", "-c", LIMITED].map(OsString::from));
+    arguments.push(MAX_PROCESSES.to_string().into());
+    arguments
+}

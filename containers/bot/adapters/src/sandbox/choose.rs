@@ -1,0 +1,107 @@
+//! The choice of a sandbox: each candidate is tried by a real command.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    thread,
+};
+
+use ars_types::SandboxKind;
+
+use super::{
+    Network, SandboxSettings,
+    confinement::{Access, Sandbox},
+    folders::Folders,
+    programs::{TRUSTED_PATH, trusted},
+    ruleset::Features,
+};
+
+/// How a machine gets a sandbox.
+const MEND: &str = "install bubblewrap (`apt install bubblewrap`), use a kernel with Landlock (Linux 6.2 or newer), or, \
+                    as a user other than root, accept unconfined commands with sandbox.kind = \"none\"";
+/// What the command leaves in its own folder.
+const MARK: &str = "mark";
+/// The content of a file that the command must not change.
+const KEPT: &str = "kept";
+
+/// Returns the sandbox, or why there is none and how to mend it.
+pub(crate) fn choose(settings: &SandboxSettings, folders: Folders) -> Result<Sandbox, String> {
+    let kinds = match settings.kind {
+        Some(kind) => vec![kind],
+        None => vec![SandboxKind::Bubblewrap, SandboxKind::Landlock],
+    };
+    let features = Features::of_this_kernel();
+    let mut problems = Vec::new();
+    for kind in kinds {
+        match candidate(kind, settings.network, &folders, features) {
+            Ok(sandbox) => return Ok(sandbox),
+            Err(problem) => problems.push(format!("{kind}: {problem}")),
+        }
+    }
+    Err(format!("commands cannot be confined on this machine ({}): {MEND}", problems.join("; ")))
+}
+
+fn candidate(
+    kind: SandboxKind,
+    network: Network,
+    folders: &Folders,
+    features: Features,
+) -> Result<Sandbox, String> {
+    let mut sandbox =
+        Sandbox { kind, network, folders: folders.clone(), features, bubblewrap: PathBuf::new() };
+    match kind {
+        SandboxKind::None if rustix::process::geteuid().is_root() => Err("refused as root".into()),
+        SandboxKind::None => Ok(sandbox),
+        SandboxKind::Landlock if !features.files => Err("the kernel has none, or an older one".into()),
+        SandboxKind::Landlock if network == Network::None && !features.tcp => {
+            Err("sandbox.network = \"none\" needs Linux 6.7 or newer".into())
+        }
+        SandboxKind::Landlock => proven(sandbox),
+        SandboxKind::Bubblewrap => {
+            sandbox.bubblewrap = trusted("bwrap").ok_or_else(|| format!("bwrap is not in {TRUSTED_PATH}"))?;
+            proven(sandbox)
+        }
+    }
+}
+
+/// Returns the sandbox if a command in it can write to its own folder and to no other.
+fn proven(sandbox: Sandbox) -> Result<Sandbox, String> {
+    match try_out(&sandbox) {
+        Ok(None) => Ok(sandbox),
+        Ok(Some(problem)) => Err(problem),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Returns how the sandbox fails; `None` if it works.
+fn try_out(sandbox: &Sandbox) -> io::Result<Option<String>> {
+    let folder = tempfile::tempdir()?;
+    let root = folder.path().canonicalize()?;
+    let (own, other) = (root.join("own"), root.join("other"));
+    fs::create_dir(&own)?;
+    fs::write(&other, KEPT)?;
+    let output = run(sandbox, &own, &other)?;
+    if !own.join(MARK).exists() {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        return Ok(Some(errors.lines().next().unwrap_or("a command does not run in it").to_owned()));
+    }
+    let is_confined = fs::read_to_string(&other)? == KEPT;
+    Ok((!is_confined).then(|| "a command writes outside of its folder".to_owned()))
+}
+
+/// Runs the command in a thread of its own, because the thread loses its rights.
+fn run(sandbox: &Sandbox, own: &Path, other: &Path) -> io::Result<Output> {
+    let access = Access { writable: vec![own.into()], temporary: own.into(), network: sandbox.network };
+    let script = format!("echo x > \"$0/{MARK}\"; echo x > \"$1\"");
+    let mut words = sandbox.arguments(&access);
+    words.extend(["/bin/sh".into(), "-c".into(), script.into(), own.into(), other.into()]);
+    let confined = || {
+        sandbox.confine_this_thread(&access)?;
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).env_clear().env("PATH", TRUSTED_PATH).current_dir(own);
+        command.stdin(Stdio::null()).output()
+    };
+    thread::scope(|scope| scope.spawn(confined).join())
+        .unwrap_or_else(|_| Err(io::Error::other("its thread broke off")))
+}

@@ -1,0 +1,104 @@
+//! A chosen sandbox.
+
+use std::{ffi::OsString, io, path::PathBuf};
+
+use ars_types::SandboxKind;
+use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_no_new_privs};
+
+use super::{Network, bubblewrap, folders::Folders, ruleset, ruleset::Features, sockets};
+
+/// The rights of one program besides reading the folders of all.
+#[derive(Debug, Clone)]
+pub(crate) struct Access {
+    /// Folders that it may change. They exist, and their paths have no links.
+    pub(crate) writable: Vec<PathBuf>,
+    /// Its folder for temporary files, one of `writable`.
+    pub(crate) temporary: PathBuf,
+    /// Its network.
+    pub(crate) network: Network,
+}
+
+/// The processes that a restricted thread can signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Domain {
+    /// Only those that it started.
+    Own,
+    /// Those of its user.
+    User,
+}
+
+/// The confinement of commands.
+#[derive(Debug, Clone)]
+pub(crate) struct Sandbox {
+    pub(super) kind: SandboxKind,
+    pub(super) network: Network,
+    pub(super) folders: Folders,
+    pub(super) features: Features,
+    /// The program, for `SandboxKind::Bubblewrap`.
+    pub(super) bubblewrap: PathBuf,
+}
+
+impl Sandbox {
+    /// Returns the kind.
+    pub(crate) const fn kind(&self) -> SandboxKind {
+        self.kind
+    }
+
+    /// Returns the network of commands.
+    pub(crate) const fn network(&self) -> Network {
+        self.network
+    }
+
+    /// Returns what commands can do although they are confined; `None` if this kind leaves nothing open.
+    pub(crate) fn gap(&self) -> Option<&'static str> {
+        match (self.kind, self.network) {
+            (SandboxKind::None, _) => Some("commands are not confined"),
+            (SandboxKind::Landlock, _) if !self.features.scopes => {
+                Some("commands can signal processes of this user, because the kernel is older than 6.12")
+            }
+            (_, Network::Open) => Some("commands reach the network, and the ports of this machine"),
+            (_, Network::None) => None,
+        }
+    }
+
+    /// Returns the arguments that precede a program.
+    pub(crate) fn arguments(&self, access: &Access) -> Vec<OsString> {
+        match self.kind {
+            SandboxKind::Bubblewrap => bubblewrap::arguments(&self.bubblewrap, &self.folders, access),
+            SandboxKind::Landlock | SandboxKind::None => Vec::new(),
+        }
+    }
+
+    /// Takes every right from this thread that the program must not have.
+    pub(crate) fn confine_this_thread(&self, access: &Access) -> io::Result<Domain> {
+        set_no_new_privs(true)?;
+        match self.kind {
+            SandboxKind::Bubblewrap if self.features.scopes => ruleset::restrict_scopes()?,
+            SandboxKind::Landlock => {
+                ruleset::restrict(&self.folders, access, self.features)?;
+                sockets::filter(access.network)?;
+            }
+            SandboxKind::Bubblewrap | SandboxKind::None => {}
+        }
+        // As root, bubblewrap needs this one to map its user into the namespace. It drops it with all others.
+        let kept = match self.kind {
+            SandboxKind::Bubblewrap => CapabilitySet::SETFCAP,
+            SandboxKind::Landlock | SandboxKind::None => CapabilitySet::empty(),
+        };
+        keep_capabilities(kept)?;
+        let is_scoped = self.features.scopes && self.kind != SandboxKind::None;
+        Ok(if is_scoped { Domain::Own } else { Domain::User })
+    }
+}
+
+/// Takes every capability from this thread and its children. With the promise, even programs of root gain none.
+pub(crate) fn give_up_capabilities() -> io::Result<()> {
+    set_no_new_privs(true)?;
+    keep_capabilities(CapabilitySet::empty())
+}
+
+fn keep_capabilities(kept: CapabilitySet) -> io::Result<()> {
+    let held = capabilities(None)?.permitted & kept;
+    let sets = CapabilitySets { effective: held, permitted: held, inheritable: CapabilitySet::empty() };
+    Ok(set_capabilities(None, sets)?)
+}

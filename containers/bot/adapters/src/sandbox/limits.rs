@@ -1,0 +1,42 @@
+//! Limits of the resources of a command, for every kind of sandbox.
+
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+
+/// Largest file that a command may write.
+const MAX_FILE_BYTES: u64 = 16 << 30;
+/// Open files of one process of a command.
+const MAX_OPEN_FILES: u64 = 65_536;
+/// Processes and threads of the service's user, which the limit counts together. Root has no such limit.
+const MAX_USER_PROCESSES: u64 = 8_192;
+/// Share of the machine's memory that one process of a command may allocate, in quarters.
+const MAX_MEMORY_QUARTERS: u64 = 3;
+/// The adjustment that makes the kernel kill a command first when memory runs out.
+const KILLED_FIRST: &str = "1000";
+
+/// Limits a program that was started and waits for its first input. A limit is never raised above this process's own.
+pub(crate) fn limit(program: Pid) -> std::io::Result<()> {
+    let limits = [
+        (Resource::Core, Some(0)),
+        (Resource::Fsize, Some(MAX_FILE_BYTES)),
+        (Resource::Nofile, Some(MAX_OPEN_FILES)),
+        (Resource::Nproc, Some(MAX_USER_PROCESSES)),
+        (Resource::Data, memory_bytes().map(|bytes| bytes / 4 * MAX_MEMORY_QUARTERS)),
+    ];
+    for (resource, maximum) in limits {
+        let Some(maximum) = maximum else { continue };
+        let own = getrlimit(resource);
+        let maximum = own.maximum.map_or(maximum, |own| own.min(maximum));
+        let current = own.current.map_or(maximum, |own| own.min(maximum));
+        prlimit(Some(program), resource, Rlimit { current: Some(current), maximum: Some(maximum) })?;
+    }
+    // A kernel without this file has no such killer.
+    let _ = std::fs::write(format!("/proc/{}/oom_score_adj", program.as_raw_nonzero()), KILLED_FIRST);
+    Ok(())
+}
+
+/// Returns the memory of the machine.
+fn memory_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kib| kib << 10)
+}

@@ -1,0 +1,103 @@
+//! Landlock: the rights that a thread gives up, and every program that it starts.
+//!
+//! Files need the third version of the kernel's interface, because before it a file could be truncated without a right
+//! (Linux 6.2). Later versions add TCP (4) and signals with abstract sockets (6).
+
+use std::{io, os::fd::OwnedFd, path::Path};
+
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath, Ruleset,
+    RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope, path_beneath_rules,
+};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+
+use super::{Network, confinement::Access, folders::Folders};
+
+/// The version that is required for files.
+const REQUIRED: ABI = ABI::V3;
+/// The newest version whose rights for files are given up where the kernel has them.
+const NEWEST: ABI = ABI::V10;
+/// Devices without state.
+const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
+/// The parts of Landlock that the kernel has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Features {
+    /// Files, as far as this sandbox requires.
+    pub(super) files: bool,
+    /// TCP connections and listeners.
+    pub(super) tcp: bool,
+    /// Signals and abstract sockets.
+    pub(super) scopes: bool,
+}
+
+impl Features {
+    /// Returns the features of the running kernel.
+    pub(super) fn of_this_kernel() -> Self {
+        let strict = || Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+        Self {
+            files: strict().handle_access(AccessFs::from_all(REQUIRED)).is_ok(),
+            tcp: strict().handle_access(AccessNet::BindTcp | AccessNet::ConnectTcp).is_ok(),
+            scopes: strict().scope(Scope::Signal | Scope::AbstractUnixSocket).is_ok(),
+        }
+    }
+}
+
+/// Restricts this thread to the scopes only: files and network are confined by other means.
+pub(super) fn restrict_scopes() -> io::Result<()> {
+    let restrict = || -> Result<RulesetStatus, RulesetError> {
+        let rules = Ruleset::default()
+            .set_compatibility(CompatLevel::HardRequirement)
+            .scope(Scope::Signal | Scope::AbstractUnixSocket)?;
+        Ok(rules.create()?.restrict_self()?.ruleset)
+    };
+    enforced(restrict())
+}
+
+/// Restricts this thread to the folders and to what `access` adds.
+pub(super) fn restrict(folders: &Folders, access: &Access, features: Features) -> io::Result<()> {
+    let writable = access.writable.iter().map(|path| open_folder(path)).collect::<io::Result<Vec<_>>>()?;
+    enforced(rules(folders, writable, access.network, features))
+}
+
+fn rules(
+    folders: &Folders,
+    writable: Vec<OwnedFd>,
+    network: Network,
+    features: Features,
+) -> Result<RulesetStatus, RulesetError> {
+    let mut rules = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(REQUIRED))?;
+    if features.scopes {
+        rules = rules.scope(Scope::Signal | Scope::AbstractUnixSocket)?;
+    }
+    if network == Network::None {
+        rules = rules.handle_access(AccessNet::BindTcp | AccessNet::ConnectTcp)?;
+    }
+    let rules = rules.set_compatibility(CompatLevel::BestEffort).handle_access(AccessFs::from_all(NEWEST))?;
+    let readable = AccessFs::from_read(NEWEST);
+    let looked_at: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
+    let own = AccessFs::from_all(NEWEST) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
+    let created = rules
+        .create()?
+        .add_rules(path_beneath_rules(folders.paths(), readable))?
+        .add_rules(path_beneath_rules(DEVICES, AccessFs::ReadFile | AccessFs::WriteFile))?
+        .add_rules(path_beneath_rules(["/proc"], looked_at))?
+        .add_rules(writable.into_iter().map(|folder| Ok::<_, RulesetError>(PathBeneath::new(folder, own))))?;
+    Ok(created.restrict_self()?.ruleset)
+}
+
+/// Opens a folder for a rule. A link anywhere in its path is refused, because a rule applies to the link's target.
+fn open_folder(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)
+}
+
+fn enforced(status: Result<RulesetStatus, RulesetError>) -> io::Result<()> {
+    match status.map_err(io::Error::other)? {
+        RulesetStatus::NotEnforced => Err(io::Error::other("the kernel has no Landlock")),
+        // Rights of newer kernels may be missing; the required ones are not.
+        RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => Ok(()),
+    }
+}

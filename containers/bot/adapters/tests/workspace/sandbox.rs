@@ -1,0 +1,215 @@
+//! Tests of the sandbox under each kind: what a hostile command reaches, and what an honest one needs.
+
+use std::{
+    fs,
+    net::{TcpListener, UdpSocket},
+    os::unix::net::UnixListener,
+    path::Path,
+    process::{Child, Command},
+    sync::Arc,
+};
+
+use ars_bot_adapters::sandbox::{Network, SandboxSettings, trusted};
+use ars_bot_ports::{Workspace, WorkspaceProvider as _};
+use ars_types::SandboxKind;
+
+use crate::support::{CANARY, World, exec, exec_for, must, until, world_in};
+
+/// The kinds that this machine has. `cargo xtask test` installs bubblewrap first.
+fn kinds() -> Vec<SandboxKind> {
+    let bubblewrap = trusted("bwrap").map(|_| SandboxKind::Bubblewrap);
+    bubblewrap.into_iter().chain([SandboxKind::Landlock]).collect()
+}
+
+async fn opened(kind: SandboxKind, network: Network) -> (World, Arc<dyn Workspace>) {
+    let world = world_in(SandboxSettings { kind: Some(kind), network, readable: Vec::new() });
+    let workspace = world.open().await;
+    assert_eq!(world.provider.sandbox(), Some(kind));
+    (world, workspace)
+}
+
+/// Returns the processes with this word in their arguments.
+fn processes_with(word: &str) -> usize {
+    let all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("cmdline"));
+    all.filter(|path| fs::read_to_string(path).is_ok_and(|arguments| arguments.contains(word))).count()
+}
+
+/// A process of the same user outside of every sandbox, until dropped.
+struct Bystander(Child);
+
+impl Bystander {
+    fn start() -> Self {
+        Self(Command::new("sleep").arg("600").env("SECRET", CANARY).spawn().unwrap())
+    }
+
+    fn has_ended(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_some()
+    }
+}
+
+impl Drop for Bystander {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[tokio::test]
+async fn hostile_command_reaches_only_its_own_folders() {
+    for kind in kinds() {
+        let (world, workspace) = opened(kind, Network::Open).await;
+        let other = world.open_from("other", &world.folder.path().join("origin")).await.unwrap();
+        other.write("private.txt", CANARY.as_bytes()).await.unwrap();
+        let sibling = world.provider.tree_of(&crate::support::thread("other")).join("private.txt");
+        let data = world.folder.path().join("data");
+        let store = data.join("store.sqlite3");
+        fs::write(&store, CANARY).unwrap();
+        let bystander = Bystander::start();
+
+        let (data, pid) = (data.display(), bystander.0.id());
+        let (sibling_path, store_path) = (sibling.display(), store.display());
+        let attempts = [
+            format!("cat {sibling_path} {store_path} /etc/shadow /root/.bashrc ~root/.profile"),
+            format!(
+                "echo x > {store_path}; truncate -s 0 {store_path}; echo x > {sibling_path}; rm {sibling_path}"
+            ),
+            format!(
+                "ln {store_path} linked; cat linked; ln -s {store_path} soft; cat soft; cp {sibling_path} ."
+            ),
+            format!("ls {data}; ls {data}/workspaces/*; grep -r {CANARY} {data} /var /run /root /home"),
+            format!("cat /proc/{pid}/environ /proc/{pid}/cwd/* /proc/{pid}/root{store_path}"),
+            "mv ../tree ../away; ln -s / ../tree; mkfifo ../meta.json; echo x > ../x; rmdir ../home"
+                .to_owned(),
+            "echo x > /etc/cron.d/hostile; echo x >> /etc/ld.so.preload; echo x > /usr/local/bin/hostile"
+                .to_owned(),
+            "for folder in ${PATH//:/ }; do echo x > $folder/hostile; done".to_owned(),
+            "mount -t tmpfs none /mnt; chroot / true && echo canary-secret; mknod device b 8 0".to_owned(),
+        ];
+        for attempt in attempts {
+            let output = exec(&*workspace, &attempt).await.output;
+            let shown = output.replace(&format!("grep -r {CANARY}"), "");
+            assert!(!shown.contains(CANARY), "{kind}: {attempt}: {output}");
+        }
+        for (path, content) in [(&sibling, CANARY), (&store, CANARY)] {
+            assert_eq!(fs::read_to_string(path).unwrap(), content, "{kind}: {}", path.display());
+        }
+        let places = ["/etc/cron.d/hostile", "/usr/local/bin/hostile", "/usr/bin/hostile"];
+        assert!(places.iter().all(|place| !Path::new(place).exists()), "{kind}");
+        assert!(
+            world.tree().join("src/lib.txt").is_file() && !world.tree().join("device").exists(),
+            "{kind}"
+        );
+        assert!(!world.tree().join("../x").exists(), "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn signals_reach_only_own_processes() {
+    for kind in kinds() {
+        let (_world, workspace) = opened(kind, Network::Open).await;
+        let mut bystander = Bystander::start();
+        let pid = bystander.0.id();
+        let outcome =
+            exec(&*workspace, &format!("kill -9 {pid}; kill -9 -{pid}; kill -9 -1; kill -9 $$")).await;
+        assert_ne!(outcome.exit_code, 0, "{kind}");
+        assert!(!bystander.has_ended(), "{kind}");
+        must(&*workspace, "sleep 600 & kill -9 $!").await;
+    }
+}
+
+#[tokio::test]
+async fn survivors_end_with_their_command() {
+    for (kind, word) in kinds().into_iter().zip(["98761", "98762"]) {
+        let (_world, workspace) = opened(kind, Network::Open).await;
+        let command = format!(
+            "setsid sh -c 'trap \"\" TERM HUP; (setsid sleep {word} &); touch up; sleep {word}' & \
+             until [ -e up ]; do :; done"
+        );
+        assert_eq!(exec(&*workspace, &command).await.exit_code, 0, "{kind}");
+        until("every survivor is gone", async || processes_with(word) == 0).await;
+        // Also after a timeout.
+        assert!(
+            exec_for(&*workspace, &format!("setsid sleep {word} & sleep 600"), 1).await.timed_out,
+            "{kind}"
+        );
+        until("every survivor is gone", async || processes_with(word) == 0).await;
+    }
+}
+
+#[tokio::test]
+async fn closed_network_reaches_no_socket() {
+    for kind in kinds() {
+        let (world, workspace) = opened(kind, Network::None).await;
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        tcp.set_nonblocking(true).unwrap();
+        let port = tcp.local_addr().unwrap().port();
+        let script =
+            format!("exec 3<>/dev/tcp/127.0.0.1/{port}; echo x > /dev/udp/127.0.0.1/{port} && echo sent");
+        let output = exec(&*workspace, &script).await.output;
+        assert!(tcp.accept().is_err() && !output.contains("sent"), "{kind}: {output}");
+        drop(world);
+    }
+}
+
+#[tokio::test]
+async fn unix_socket_of_another_program_is_unreachable() {
+    for kind in kinds() {
+        let (world, workspace) = opened(kind, Network::Open).await;
+        let path = world.folder.path().join("engine.sock");
+        let socket = UnixListener::bind(&path).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let connect = format!(
+            "perl -MSocket -e 'socket(S, PF_UNIX, SOCK_STREAM, 0) or die \"no socket: $!\"; \
+             connect(S, sockaddr_un(\"{}\")) or die \"no connection: $!\"; print \"connected\"'",
+            path.display()
+        );
+        let output = exec(&*workspace, &connect).await.output;
+        assert!(socket.accept().is_err() && !output.contains("connected"), "{kind}: {output}");
+        // The network of the machine is open.
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        must(&*workspace, &format!("exec 3<>/dev/tcp/127.0.0.1/{}", tcp.local_addr().unwrap().port())).await;
+    }
+}
+
+#[tokio::test]
+async fn resources_are_limited() {
+    for kind in kinds() {
+        let (_world, workspace) = opened(kind, Network::Open).await;
+        let limits = must(&*workspace, "ulimit -c; ulimit -f; ulimit -d; cat /proc/self/oom_score_adj").await;
+        let limits: Vec<&str> = limits.lines().collect();
+        assert_eq!((limits[0], limits[3]), ("0", "1000"), "{kind}: {limits:?}");
+        assert!(limits[1].parse::<u64>().is_ok() && limits[2].parse::<u64>().is_ok(), "{kind}: {limits:?}");
+        let eats = "perl -e '$x = \"x\" x (1 << 50)' 2>&1; echo ended";
+        assert!(must(&*workspace, eats).await.ends_with("ended\n"), "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn honest_test_suite_passes() {
+    for kind in kinds() {
+        let (_world, workspace) = opened(kind, Network::None).await;
+        let makefile = ".PHONY: test unit\ntest: unit\n\t./check.sh\n\tgit status --porcelain > /dev/null\nunit:\n\techo built > built\n";
+        let check = "#!/bin/sh\nset -eu\nt=$(mktemp)\necho one > $t\ngrep -q one $t\nread -r name < /proc/self/comm\n\
+                     seq 1000 | xargs -n1 -P4 echo | sort -n | tail -1 | grep -qx 1000\n\
+                     perl -e 'exit 0'\ndate > /dev/null\ncat /dev/urandom | head -c 10 > $HOME/seed\n\
+                     if [ -x /usr/bin/python3 ]; then /usr/bin/python3 -c 'import json, tempfile, subprocess; \
+                     subprocess.run([\"true\"], check=True); tempfile.TemporaryFile()'; fi\n";
+        workspace.write("Makefile", makefile.as_bytes()).await.unwrap();
+        workspace.write("check.sh", check.as_bytes()).await.unwrap();
+        must(&*workspace, "chmod +x check.sh && make test && git add . && git commit -qm tested").await;
+        assert!(workspace.diff().await.unwrap().contains("+test: unit"), "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn unconfined_commands_are_refused_as_root() {
+    let world = world_in(SandboxSettings { kind: Some(SandboxKind::None), ..SandboxSettings::default() });
+    let origin = world.origin();
+    let opened = world.open_from("t", &origin).await;
+    if rustix::process::geteuid().is_root() {
+        let error = opened.err().unwrap().to_string();
+        assert!(error.contains("refused as root") && error.contains("apt install bubblewrap"), "{error}");
+    } else {
+        must(&*opened.unwrap(), "true").await;
+    }
+}
