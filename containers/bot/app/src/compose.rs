@@ -217,9 +217,9 @@ impl Plan {
         state_url: Option<String>,
     ) -> Result<(Core, Arc<GitWorkspaces>), Failure> {
         let stores = self.stores(store, state_url)?;
+        let workspaces = Arc::new(self.workspaces());
         let catalog = Catalog::new(self.providers, Transport::default())
             .map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
-        let workspaces = Arc::new(self.workspaces());
         let provider: Arc<GitWorkspaces> = Arc::clone(&workspaces);
         let deps = Deps {
             clock: Arc::new(SystemClock),

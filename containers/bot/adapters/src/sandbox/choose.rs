@@ -52,6 +52,9 @@ fn candidate(
         Sandbox { kind, network, folders: folders.clone(), features, bubblewrap: PathBuf::new() };
     match kind {
         SandboxKind::None if rustix::process::geteuid().is_root() => Err("refused as root".into()),
+        SandboxKind::None if network == Network::None => {
+            Err("sandbox.network = \"none\" needs a sandbox".into())
+        }
         SandboxKind::None => Ok(sandbox),
         SandboxKind::Landlock if !features.files => Err("the kernel has none, or an older one".into()),
         SandboxKind::Landlock if network == Network::None && !features.tcp => {

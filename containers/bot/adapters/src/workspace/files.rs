@@ -7,15 +7,13 @@
 use std::{
     ffi::OsStr,
     io::{self, Read as _, Write as _},
+    os::fd::OwnedFd,
     path::{Component, Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
 
 use ars_bot_ports::WorkspaceError;
-use cap_std::{
-    ambient_authority,
-    fs::{Dir, DirEntry, File, OpenOptions, OpenOptionsExt as _},
-};
+use cap_std::fs::{Dir, DirEntry, File, OpenOptions, OpenOptionsExt as _};
 
 /// Opening a FIFO or device must not wait for its other end.
 const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
@@ -35,10 +33,9 @@ pub(super) struct Files {
 }
 
 impl Files {
-    pub(super) fn open(root: &Path) -> io::Result<Self> {
-        let root = root.canonicalize()?;
-        let dir = Dir::open_ambient_dir(&root, ambient_authority())?;
-        Ok(Self { root, dir })
+    /// Returns the files of an opened tree. `root` is its path, without links.
+    pub(super) fn of(root: PathBuf, tree: OwnedFd) -> Self {
+        Self { root, dir: Dir::from_std_file(tree.into()) }
     }
 
     /// Returns a caller's path relative to the tree. Absolute paths are accepted inside the tree only.

@@ -51,7 +51,7 @@ fn sweep(root: &Path) {
     }
 }
 
-/// Fills git's folder with `tree` and `meta.json`.
+/// Fills git's folder with `tree`, and returns its metadata.
 pub(super) async fn fill(git: &Git<'_>, request: WorkspaceRequest<'_>) -> Result<Meta, WorkspaceError> {
     match request.repository {
         Some(repository) => {
@@ -66,14 +66,12 @@ pub(super) async fn fill(git: &Git<'_>, request: WorkspaceRequest<'_>) -> Result
         }
     }
     ignore_kept_files(git.place)?;
-    let meta = Meta {
+    Ok(Meta {
         repository: request.repository.map(|repository| repository.name.clone()),
         origin: request.repository.map(|repository| without_userinfo(&repository.origin)),
         git_ref: request.git_ref.map(ToString::to_string),
         base: git.head().await?,
-    };
-    meta.write(git.place)?;
-    Ok(meta)
+    })
 }
 
 /// Hides the service's own files in the tree from the agent's changes.

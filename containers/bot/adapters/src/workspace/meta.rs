@@ -1,14 +1,32 @@
-//! The origin of a workspace, stored beside its tree in `meta.json`.
+//! The origin of a workspace, stored apart from what commands can change: `<data>/meta/<digest>.json`.
+//!
+//! Every file is opened beneath the data directory without following a link and without waiting for the other end of a
+//! FIFO, and only a regular file of bounded size is read. All calls block.
 
-use std::{io, path::Path};
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    os::fd::{AsFd, OwnedFd},
+    path::{Path, PathBuf},
+};
 
 use ars_bot_ports::{WorkspaceError, WorkspaceRequest};
+use rustix::{
+    fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2},
+    io::Errno,
+};
 use serde::{Deserialize, Serialize};
 
-use super::{git::without_userinfo, provider::infra};
+use super::{git::without_userinfo, programs::TEMPORARY, provider::infra};
 
-/// The file's name.
-const FILE: &str = "meta.json";
+/// The folder of metadata in the data directory.
+const FOLDER: &str = "meta";
+/// The folder of workspaces in the data directory.
+pub(super) const WORKSPACES: &str = "workspaces";
+/// The file's name beside the tree in older versions.
+const BESIDE_THE_TREE: &str = "meta.json";
+/// Largest metadata that is read.
+const MAX_META_BYTES: u64 = 64 << 10;
 
 /// The origin of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,20 +44,51 @@ pub(super) struct Meta {
 }
 
 impl Meta {
-    /// Reads the metadata in a workspace's folder; `None` without a workspace.
-    pub(super) fn read(place: &Path) -> Result<Option<Self>, WorkspaceError> {
-        match std::fs::read(place.join(FILE)) {
-            Ok(text) => serde_json::from_slice(&text)
+    /// Reads the metadata of a workspace; `None` without a workspace.
+    ///
+    /// An older version kept it where commands could write. It is moved from there once; anything but a valid regular
+    /// file there is ignored, so that the tree is set aside and cloned again.
+    pub(super) fn read(data: &Path, name: &str) -> Result<Option<Self>, WorkspaceError> {
+        let text = read_regular(&data.join(FOLDER), &file_name(name)).map_err(|error| infra(&error))?;
+        match text {
+            Some(text) => serde_json::from_slice(&text)
                 .map(Some)
-                .map_err(|_| WorkspaceError::Infra("the workspace's meta.json is damaged".into())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(infra(&error)),
+                .map_err(|_| WorkspaceError::Infra("the workspace's metadata is damaged".into())),
+            None => Self::adopt(data, name),
         }
     }
 
-    pub(super) fn write(&self, place: &Path) -> Result<(), WorkspaceError> {
+    fn adopt(data: &Path, name: &str) -> Result<Option<Self>, WorkspaceError> {
+        let workspaces = data.join(WORKSPACES);
+        let text = match read_regular(&workspaces, &Path::new(name).join(BESIDE_THE_TREE)) {
+            Ok(Some(text)) => text,
+            Ok(None) => return Ok(None),
+            Err(error) => {
+                tracing::warn!(workspace = name, %error, "metadata of an older version is ignored");
+                return Ok(None);
+            }
+        };
+        let Ok(meta) = serde_json::from_slice::<Self>(&text) else {
+            tracing::warn!(workspace = name, "damaged metadata of an older version is ignored");
+            return Ok(None);
+        };
+        meta.write(data, name)?;
+        // The new file counts from now on.
+        let _ = std::fs::remove_file(workspaces.join(name).join(BESIDE_THE_TREE));
+        Ok(Some(meta))
+    }
+
+    /// Stores the metadata atomically.
+    pub(super) fn write(&self, data: &Path, name: &str) -> Result<(), WorkspaceError> {
         let text = serde_json::to_vec(self).map_err(|error| WorkspaceError::Infra(error.to_string()))?;
-        std::fs::write(place.join(FILE), text).map_err(|error| infra(&error))
+        let folder = data.join(FOLDER);
+        let write = || {
+            std::fs::create_dir_all(&folder)?;
+            let file = tempfile::NamedTempFile::new_in(&folder)?;
+            std::fs::write(file.path(), text)?;
+            file.persist(folder.join(file_name(name))).map_err(io::Error::from)
+        };
+        write().map(drop).map_err(|error| infra(&error))
     }
 
     /// Rejects a follow-up with another repository or ref than the tree's. Replacing the tree could lose unsaved work,
@@ -62,4 +111,61 @@ impl Meta {
         }
         Ok(())
     }
+}
+
+/// Opens a workspace's tree and makes its folder of temporary files. `None` if the tree is missing, or if a part of its
+/// path is a link.
+pub(super) fn open_tree(data: &Path, name: &str) -> io::Result<Option<OwnedFd>> {
+    let Some(root) = open_root(&data.join(WORKSPACES))? else { return Ok(None) };
+    let Some(place) = open_folder(&root, Path::new(name), OFlags::PATH)? else { return Ok(None) };
+    match mkdirat(&place, TEMPORARY, Mode::RWXU) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(error) => return Err(error.into()),
+    }
+    open_folder(&place, Path::new("tree"), OFlags::RDONLY)
+}
+
+fn open_folder(within: &impl AsFd, path: &Path, access: OFlags) -> io::Result<Option<OwnedFd>> {
+    let flags = access | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    match openat2(within, path, flags, Mode::empty(), BENEATH) {
+        Ok(folder) => Ok(Some(folder)),
+        Err(Errno::NOENT | Errno::LOOP | Errno::NOTDIR | Errno::XDEV) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Paths stay beneath the opened folder and have no links.
+const BENEATH: ResolveFlags =
+    ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
+
+/// Opens a folder of the data directory, whose path the operator chose; `None` if there is none yet.
+fn open_root(path: &Path) -> io::Result<Option<OwnedFd>> {
+    match openat(CWD, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(folder) => Ok(Some(folder)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn read_regular(root: &Path, path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let Some(root) = open_root(root)? else { return Ok(None) };
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = match openat2(&root, path, flags, Mode::empty(), BENEATH) {
+        Ok(file) => file,
+        Err(Errno::NOENT) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut text = Vec::new();
+    File::from(file).take(MAX_META_BYTES + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > MAX_META_BYTES {
+        return Err(io::Error::other("it is too large"));
+    }
+    Ok(Some(text))
+}
+
+fn file_name(name: &str) -> PathBuf {
+    format!("{name}.json").into()
 }

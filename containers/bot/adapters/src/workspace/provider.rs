@@ -1,11 +1,13 @@
 //! Makes and finds the workspaces of threads.
 //!
-//! Layout: `<root>/<digest of the thread key>/{tree,home,meta.json}`. A workspace is made in a folder beside its place
-//! and renamed, so it exists completely or not at all. A tree is never replaced, because it may have unsaved work.
+//! Layout: `<data>/workspaces/<digest of the thread key>/{tree,home,tmp}` and `<data>/meta/<digest>.json`. A workspace is
+//! made in a folder beside its place and renamed, so it exists completely or not at all. A tree is never replaced,
+//! because it may have unsaved work. What is no tree, such as a link in its place, is set aside.
 
 use std::{
     collections::HashMap,
     io,
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
@@ -22,7 +24,7 @@ use super::{
     git::Git,
     local::LocalWorkspace,
     making,
-    meta::Meta,
+    meta::{Meta, WORKSPACES, open_tree},
     programs::Programs,
 };
 use crate::sandbox::{Folders, Network, SandboxSettings, choose};
@@ -41,6 +43,12 @@ pub struct Confinement {
     pub gap: Option<&'static str>,
 }
 
+/// The prefix of the names of workspaces without a usable tree.
+const SET_ASIDE: &str = ".set-aside-";
+/// The error of a missing tree.
+const TREE_GONE: &str = "the working tree of this thread is missing or is not a folder any more: a message that names \
+                         its repository with `repo:` clones it again";
+
 /// The workspaces under one folder.
 pub struct GitWorkspaces {
     root: PathBuf,
@@ -57,7 +65,7 @@ impl GitWorkspaces {
     /// From here on other processes of this user cannot inspect the process: commands of agents are such processes.
     pub fn new(data_dir: &Path, environment: ChildEnvironment, settings: SandboxSettings) -> Self {
         conceal_this_process();
-        let root = data_dir.join("workspaces");
+        let root = data_dir.join(WORKSPACES);
         let (programs, opening) = (OnceLock::new(), Mutex::default());
         Self { data_dir: data_dir.into(), root, programs, environment, settings, opening }
     }
@@ -93,23 +101,41 @@ impl GitWorkspaces {
         Arc::clone(opening.entry(name.to_owned()).or_default())
     }
 
-    /// Makes the workspace beside its place and renames it.
+    /// Makes the workspace beside its place, renames it and stores its metadata.
     async fn make(
         &self,
-        place: &Path,
-        programs: &Programs,
+        root: &Path,
+        name: &str,
+        git: (&Programs, &CancellationToken),
         request: WorkspaceRequest<'_>,
-        cancel: &CancellationToken,
     ) -> Result<Meta, WorkspaceError> {
-        let making = making::folder_in(place.parent().unwrap_or(place).to_path_buf()).await?;
-        let git = Git { programs, place: making.path(), cancel };
-        let made = making::fill(&git, request).await;
-        let moved = made.and_then(|meta| {
-            std::fs::rename(making.path(), place).map_err(|error| infra(&error)).map(|()| meta)
-        });
-        // Removing the rest of a failed clone may take long.
-        drop(tokio::task::spawn_blocking(move || drop(making)).await);
-        moved
+        let making = making::folder_in(root.to_path_buf()).await?;
+        let (programs, cancel) = git;
+        let made = making::fill(&Git { programs, place: making.path(), cancel }, request).await;
+        let (root, data, name) = (root.to_path_buf(), self.data_dir.clone(), name.to_owned());
+        blocking(move || {
+            let meta = made?;
+            set_aside(&root, &name).map_err(|error| infra(&error))?;
+            std::fs::rename(making.path(), root.join(&name)).map_err(|error| infra(&error))?;
+            // Removing the rest of a failed clone may take long, so it happens here.
+            drop(making);
+            meta.write(&data, &name)?;
+            Ok(meta)
+        })
+        .await
+    }
+
+    /// Opens the tree of a workspace, if both are there.
+    async fn find(&self, name: &str) -> Result<Option<(Meta, Option<OwnedFd>)>, WorkspaceError> {
+        let (data, name) = (self.data_dir.clone(), name.to_owned());
+        blocking(move || {
+            let Some(meta) = Meta::read(&data, &name)? else { return Ok(None) };
+            let tree = open_tree(&data, &name).map_err(|error| infra(&error))?;
+            // A workspace that was removed as a whole can be made anew.
+            let is_there = tree.is_some() || data.join(WORKSPACES).join(&name).symlink_metadata().is_ok();
+            Ok(is_there.then_some((meta, tree)))
+        })
+        .await
     }
 }
 
@@ -120,8 +146,8 @@ impl WorkspaceProvider for GitWorkspaces {
     }
 
     async fn repository_of(&self, thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
-        let meta = Meta::read(&self.root.join(folder_name(thread)))?;
-        Ok(meta.and_then(|meta| Some(Repository { name: meta.repository?, origin: meta.origin? })))
+        let found = self.find(&folder_name(thread)).await?;
+        Ok(found.and_then(|(meta, _)| Some(Repository { name: meta.repository?, origin: meta.origin? })))
     }
 
     async fn open(
@@ -136,23 +162,57 @@ impl WorkspaceProvider for GitWorkspaces {
             alone = lock.lock() => alone,
             () = cancel.cancelled() => return Err(WorkspaceError::Cancelled),
         };
-        let place = canonical(&self.root)?.join(&name);
-        let meta = match Meta::read(&place)? {
-            Some(meta) => {
-                meta.must_fit(request)?;
-                meta
+        let root = self.root.clone();
+        let root = blocking(move || canonical(&root)).await?;
+        let found = self.find(&name).await?;
+        if let Some((meta, _)) = &found {
+            meta.must_fit(request)?;
+        }
+        let (meta, tree) = match found {
+            Some((meta, Some(tree))) => (meta, tree),
+            // A run that continues must not find another tree than its own.
+            Some((_, None)) if request.repository.is_none() => {
+                return Err(WorkspaceError::Infra(TREE_GONE.into()));
             }
-            None => self.make(&place, programs, request, cancel).await?,
+            Some((_, None)) | None => {
+                self.make(&root, &name, (programs, cancel), request).await?;
+                match self.find(&name).await? {
+                    Some((meta, Some(tree))) => (meta, tree),
+                    _ => return Err(WorkspaceError::Infra(TREE_GONE.into())),
+                }
+            }
         };
-        let files = Files::open(&place.join("tree")).map_err(|error| infra(&error))?;
+        let place = root.join(&name);
         Ok(Arc::new(LocalWorkspace {
             programs: Arc::clone(programs),
+            files: Arc::new(Files::of(place.join("tree"), tree)),
             place,
-            files: Arc::new(files),
             repository: meta.repository,
             base: meta.base,
         }))
     }
+}
+
+/// Runs blocking calls outside of the threads of the runtime.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, WorkspaceError> + Send + 'static,
+) -> Result<T, WorkspaceError> {
+    let broke_off = || WorkspaceError::Infra("opening the workspace broke off".into());
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(broke_off()))
+}
+
+/// Moves whatever is in the place of a new workspace out of its way. It may hold unsaved work, so it is kept.
+fn set_aside(root: &Path, name: &str) -> io::Result<()> {
+    let place = root.join(name);
+    if place.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    // A name that is free; the folder is replaced by the rename, or removed if the place is no folder.
+    let kept = tempfile::Builder::new().prefix(&format!("{SET_ASIDE}{name}-")).tempdir_in(root)?.keep();
+    std::fs::remove_dir(&kept)?;
+    std::fs::rename(&place, &kept)?;
+    tracing::warn!(workspace = name, kept = %kept.display(), "a workspace without a usable tree was set aside");
+    Ok(())
 }
 
 /// Returns the root without links, which a sandbox does not follow. It is created when needed.

@@ -7,6 +7,7 @@ mod commands;
 mod files;
 mod isolation;
 mod listing;
+mod metadata;
 mod opening;
 mod ranges;
 mod sandbox;

@@ -116,7 +116,7 @@ async fn credentials_reach_only_git() {
         assert!(!shown.contains(CANARY), "{shown}");
     }
 
-    let kept = must(&*workspace, "cat .git/config ../meta.json; git remote -v").await;
+    let kept = must(&*workspace, "cat .git/config; git remote -v").await;
     assert!(kept.contains(&address) && !kept.contains(CANARY), "{kept}");
     let own = world.provider.repository_of(&thread("t")).await.unwrap().unwrap();
     assert_eq!(own.origin, format!("http://{address}"));
@@ -197,7 +197,8 @@ async fn empty_origin_has_no_head() {
 async fn damaged_metadata_is_a_fault() {
     let (world, workspace) = opened().await;
     workspace.write("draft", b"unsaved").await.unwrap();
-    std::fs::write(world.tree().join("../meta.json"), "{").unwrap();
+    let mut stored = std::fs::read_dir(world.folder.path().join("data/meta")).unwrap();
+    std::fs::write(stored.next().unwrap().unwrap().path(), "{").unwrap();
     let origin = world.folder.path().join("origin");
     assert!(matches!(world.open_from("t", &origin).await, Err(WorkspaceError::Infra(_))));
     assert_eq!(std::fs::read_to_string(world.tree().join("draft")).unwrap(), "unsaved");

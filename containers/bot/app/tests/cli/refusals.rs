@@ -47,13 +47,13 @@ async fn failed_clone_fails_the_run_quoting_git() {
 }
 
 #[tokio::test]
-async fn missing_git_is_reported_before_the_model_call() {
+async fn missing_sandbox_is_reported_before_the_model_call() {
     let (machine, fake) = answering([]).await;
     let project = machine.project();
-    let mut ask = machine.ars_with(&fake.url(), &["ask", "hi", "--repo", project.to_str().unwrap()]);
-    // As in the image, which has no programs but the bot.
-    let ended = run(ask.env("PATH", machine.path("elsewhere"))).await;
-    ended.assert_refused(1, "failed", &["works on no repository", "no git"]);
+    let config = machine.file("ars.toml", "[sandbox]\nkind = \"none\"\nnetwork = \"none\"\n");
+    let arguments = ["ask", "hi", "--repo", project.to_str().unwrap(), "--config", config.to_str().unwrap()];
+    let ended = run(&mut machine.ars_with(&fake.url(), &arguments)).await;
+    ended.assert_refused(1, "failed", &["commands cannot be confined", "apt install bubblewrap"]);
     assert_eq!(fake.request_count(), 0);
     let record = machine.record().await;
     assert_eq!(record["status"], "failed");

@@ -77,7 +77,7 @@ async fn run_started_during_the_stop_is_stopped() {
     let arguments = [&SERVE[..], &["--config", config.to_str().unwrap()]].concat();
     let mut ars = machine.ars_with(&fake.url(), &arguments);
     // The clone blocks, so the run does not exist yet when the signal comes.
-    let clone = machine.gate_clones(&mut ars);
+    let clone = machine.gate_clones(&project);
     let mut server = Server::start(&mut ars).await;
     let waiting = server.ask_later(&json!({"text": "agent:coding repo:project hi"}));
     clone.wait_until_begun().await;

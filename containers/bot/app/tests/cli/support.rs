@@ -136,23 +136,12 @@ impl Machine {
         Server::start(&mut self.ars_with(model_url, &SERVE)).await
     }
 
-    /// Blocks every clone of this command with a `git` earlier in its PATH.
-    pub fn gate_clones(&self, command: &mut Command) -> Gate {
-        let (begun, open) = (self.path("clone-begun"), self.path("clone-open"));
-        let bin = self.path("bin");
-        std::fs::create_dir(&bin).unwrap();
-        let script = format!(
-            "#!/bin/sh\nPATH=${{PATH#*:}}\ncase \" $* \" in *\" clone \"*) touch '{}'; while [ ! -e '{}' ]; do sleep 0.01; done ;; esac\nexec git \"$@\"\n",
-            begun.display(),
-            open.display()
-        );
-        let git = self.file("bin/git", &script);
-        std::fs::set_permissions(git, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let mut path = bin.into_os_string();
-        path.push(":");
-        path.push(std::env::var_os("PATH").unwrap());
-        command.env("PATH", path);
-        Gate { begun, open }
+    /// Blocks every clone of a repository: git waits for a writer of one of its files.
+    pub fn gate_clones(&self, project: &Path) -> Gate {
+        let refs = project.join(".git/packed-refs");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &refs, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        Gate { project: project.display().to_string(), refs }
     }
 
     /// Returns the store's complete records, newest first.
@@ -177,22 +166,31 @@ impl Machine {
 
 /// Blocked clones.
 pub struct Gate {
-    begun: PathBuf,
-    open: PathBuf,
+    project: String,
+    refs: PathBuf,
 }
 
 impl Gate {
     pub async fn wait_until_begun(&self) {
         let begun = async {
-            while !self.begun.exists() {
+            while !self.is_cloning() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
         timeout(PATIENCE, begun).await.expect("a clone begins");
     }
 
+    fn is_cloning(&self) -> bool {
+        let all = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("cmdline"));
+        all.filter_map(|path| std::fs::read_to_string(path).ok())
+            .any(|arguments| arguments.contains("\0clone\0") && arguments.contains(&self.project))
+    }
+
     pub fn open(&self) {
-        std::fs::write(&self.open, "").unwrap();
+        // Opening it for both directions waits for nobody, and lets a reader continue.
+        let writer = std::fs::OpenOptions::new().read(true).write(true).open(&self.refs).unwrap();
+        std::fs::remove_file(&self.refs).unwrap();
+        drop(writer);
     }
 }
 
