@@ -1,7 +1,6 @@
 //! A user's machine in a folder: home, data directory, a sample project, and the binary with a clean environment.
 
 use std::{
-    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::Stdio,
     sync::Arc,
