@@ -8,13 +8,16 @@ use std::{
 
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
-use super::programs::TEMPORARY;
-
 /// Variables that are inherited: the places of tools, never credentials.
 const HANDED_ON: &[&str] =
     &["PATH", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "JAVA_HOME", "GOROOT", "PYENV_ROOT", "TZ"];
 /// The PATH when the service has none.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The folder of temporary files in a workspace's folder.
+pub(super) const TEMPORARY: &str = "tmp";
+/// The folders in a workspace's folder that its commands may change.
+pub(super) const FOLDERS: [&str; 3] = ["tree", "home", TEMPORARY];
 
 /// The environment of child processes.
 #[derive(Debug, Clone)]

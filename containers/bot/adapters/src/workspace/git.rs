@@ -10,12 +10,7 @@ use std::{ffi::OsStr, path::Path, process::Command, time::Duration};
 use ars_bot_ports::WorkspaceError;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    capture::Capture,
-    credentials::Credentials,
-    process,
-    programs::{Program, Programs},
-};
+use super::{capture::Capture, credentials::Credentials, process, programs::Programs, start::Program};
 
 /// Settings before every subcommand.
 const SAFE_SETTINGS: &[&str] = &[

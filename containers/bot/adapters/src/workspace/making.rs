@@ -12,9 +12,9 @@ use tempfile::TempDir;
 
 use super::{
     credentials::Credentials,
+    environment::TEMPORARY,
     git::{CLONE_TIMEOUT, Git, Limits, NO_TRANSPORT, SHORT, transports_of, without_userinfo},
     meta::Meta,
-    programs::TEMPORARY,
     provider::infra,
 };
 

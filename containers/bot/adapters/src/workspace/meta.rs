@@ -17,7 +17,7 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{git::without_userinfo, programs::TEMPORARY, provider::infra};
+use super::{environment::TEMPORARY, git::without_userinfo, provider::infra};
 
 /// The folder of metadata in the data directory.
 const FOLDER: &str = "meta";

@@ -28,8 +28,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     capture::Capture,
     credentials::Credentials,
-    programs::Program,
-    start::{Started, start},
+    start::{Program, Started, start},
 };
 
 /// How long the pipe may stay open after the program has exited, and again after its group was killed.

@@ -3,17 +3,15 @@
 use std::{
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
-    process::Command,
     sync::Arc,
 };
 
-use super::{environment::ChildEnvironment, start};
+use super::{
+    environment::{ChildEnvironment, FOLDERS, TEMPORARY},
+    start,
+    start::Program,
+};
 use crate::sandbox::{Access, Network, Sandbox, TRUSTED_PATH, trusted};
-
-/// The folder of temporary files in a workspace's folder.
-pub(super) const TEMPORARY: &str = "tmp";
-/// The folders in a workspace's folder that its commands may change.
-pub(super) const FOLDERS: [&str; 3] = ["tree", "home", TEMPORARY];
 
 /// What every workspace needs to start programs.
 #[derive(Debug)]
@@ -21,14 +19,6 @@ pub(super) struct Programs {
     pub(super) environment: ChildEnvironment,
     pub(super) sandbox: Arc<Sandbox>,
     git: PathBuf,
-}
-
-/// A program before its start.
-pub(super) struct Program {
-    pub(super) command: Command,
-    /// Its rights; `None` for a program that the service trusts.
-    pub(super) access: Option<Access>,
-    pub(super) sandbox: Arc<Sandbox>,
 }
 
 impl Programs {

@@ -10,7 +10,7 @@ use std::{
     ffi::OsStr,
     io::{self, PipeWriter, Write as _},
     process::{Command, Stdio},
-    sync::mpsc,
+    sync::{Arc, mpsc},
     thread,
 };
 
@@ -18,8 +18,8 @@ use ars_bot_ports::WorkspaceError;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{process::Child, runtime::Handle, sync::oneshot};
 
-use super::{credentials::Credentials, process::infra, programs::Program};
-use crate::sandbox::{Domain, give_up_capabilities, limit};
+use super::{credentials::Credentials, process::infra};
+use crate::sandbox::{Access, Domain, Sandbox, give_up_capabilities, limit};
 
 /// Starts the reader of the lifeline, then becomes the program, with empty input. The first two lines are credentials,
 /// which wait in a separate pipe.
@@ -38,6 +38,14 @@ exec "$@""#;
 pub(super) const SHELL: &str = "/bin/sh";
 /// The lines of a program without credentials.
 const NO_CREDENTIALS: &str = "\n\n";
+
+/// A program before its start.
+pub(super) struct Program {
+    pub(super) command: Command,
+    /// Its rights; `None` for a program that the service trusts.
+    pub(super) access: Option<Access>,
+    pub(super) sandbox: Arc<Sandbox>,
+}
 
 /// A started program.
 pub(super) struct Started {
