@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use super::aims::Verdicts;
 use super::bot::{Programs, Which};
 use super::scale::{self, Row, Size};
-use super::{compare, edge, state, turns};
+use super::{compare, edge, list, state, turns};
 
 /// The measurements.
 #[derive(Debug, Subcommand)]
@@ -19,6 +19,8 @@ pub enum What {
     State(compare::Options),
     /// The time that the edge path adds to a request, against the same proxy in TypeScript
     Edge(compare::Options),
+    /// `runs.list` among 100,000 stored runs against the same page read with SQLite alone
+    List(list::Options),
 }
 
 /// How to measure the agent runtime.
@@ -56,6 +58,7 @@ pub fn run(what: &What) -> Result<()> {
         What::Loop(options) => measure_loop(options),
         What::State(options) => state::run(options),
         What::Edge(options) => edge::run(options),
+        What::List(options) => list::run(options),
     }
 }
 
@@ -68,7 +71,8 @@ pub fn smoke() -> Result<()> {
     );
     let options = compare::Options::smoke(&std::env::temp_dir());
     edge::run(&options)?;
-    state::run(&options)
+    state::run(&options)?;
+    list::run(&list::Options::smoke(&std::env::temp_dir()))
 }
 
 /// With the bot as tests start it.

@@ -5,6 +5,7 @@ mod bot;
 mod command;
 mod compare;
 mod edge;
+mod list;
 mod model;
 mod process;
 mod report;

@@ -135,7 +135,7 @@ fn claim(run: &str) -> Vec<u8> {
 }
 
 /// The record of a finished run.
-fn record(id: &str, nth: usize, finished: i64, events: usize) -> Value {
+pub(super) fn record(id: &str, nth: usize, finished: i64, events: usize) -> Value {
     let pick = |from: &[&'static str]| from[nth % from.len()];
     let events: Vec<Value> =
         (1..=events).map(|seq| serde_json::from_str(&event(seq)).unwrap_or_default()).collect();

@@ -1,0 +1,263 @@
+//! `cargo xtask bench list`: `runs.list` of a service with 100,000 stored runs, beside the same page read with SQLite
+//! alone from the same file.
+//!
+//! Not here: the rows that a page reads, which a test bounds (`shared/runs/tests/store`).
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, ensure};
+use ars_raw_http::Connection;
+use clap::Args;
+use rusqlite::Connection as Database;
+use serde_json::Value;
+
+use super::report::median;
+use super::state;
+use crate::cargo::{self, Target};
+use crate::terminal::Step;
+
+/// The database of the embedded store, below the data directory.
+const DATABASE: &str = "store.sqlite3";
+/// Rows of a page.
+const PAGE: u32 = 50;
+/// Runs of the smallest measurement.
+const SMOKE_RUNS: u32 = 2_000;
+/// Most of SQLite's time that the command should take.
+const TARGET_RATIO: f64 = 3.0;
+/// The page without the service: the rows that the command shows, newest first.
+const RAW: &str = "SELECT id, record FROM runs ORDER BY finished_at DESC, id DESC LIMIT ?1";
+/// Removes the limit on the number of runs.
+const UNLIMITED: &str = "UPDATE retention SET max_runs = 1e9, max_bytes = 1e15";
+/// Finished runs, one per second until `?1`. `?3` is the record of one.
+const FILL: &str = "WITH RECURSIVE run (nth) AS (SELECT 0 UNION ALL SELECT nth + 1 FROM run WHERE nth + 1 < ?2) \
+    INSERT INTO runs SELECT 'run-' || nth, ?1 - nth * 1000, 6, 4000, ?3 ->> 'agent', ?3 ->> 'channelId', \
+    ?3 ->> 'userId', ?3 ->> 'repo', ?3 ->> 'channelVisibility', 1, \
+    json_set(?3, '$.id', 'run-' || nth, '$.startedAt', ?1 - nth * 1000 - 184000, '$.finishedAt', ?1 - nth * 1000), 1 \
+    FROM run";
+
+/// How long to measure, and where.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Take about a tenth of the time
+    #[arg(long)]
+    quick: bool,
+    /// Stored runs
+    #[arg(long, default_value_t = 100_000)]
+    runs: u32,
+    /// Directory of the data; in memory by default, so that no disk is measured
+    #[arg(long, default_value = "/dev/shm")]
+    dir: PathBuf,
+    /// Measure once, briefly, with the bot as tests start it: shows that it works, not how fast
+    #[arg(long, conflicts_with_all = ["quick", "runs"])]
+    smoke: bool,
+}
+
+impl Options {
+    /// The smallest measurement, which any machine can run.
+    pub fn smoke(dir: &Path) -> Self {
+        Self { quick: false, runs: SMOKE_RUNS, dir: dir.to_owned(), smoke: true }
+    }
+
+    /// Returns the number of runs.
+    const fn runs(&self) -> u32 {
+        if self.smoke { SMOKE_RUNS } else { self.runs }
+    }
+
+    /// Returns the slices of each row, and the length of one.
+    fn plan(&self) -> (usize, Duration) {
+        let (rounds, ms) = match (self.smoke, self.quick) {
+            (true, _) => (1, 50),
+            (_, true) => (3, 300),
+            _ => (10, 1000),
+        };
+        (rounds, Duration::from_millis(ms))
+    }
+}
+
+/// Measures and prints the table.
+pub fn run(options: &Options) -> Result<()> {
+    let step = Step::begin("bot");
+    let profile = if options.smoke { "dev" } else { "release" };
+    let ars = cargo::build(Target { package: "ars", kind: "--bin", name: "ars", profile }, &step)?;
+    step.done("");
+    let place = tempfile::tempdir_in(&options.dir)?;
+    let service = Service::start(&ars, place.path())?;
+    let step = Step::begin("filling");
+    let database = filled(&place.path().join(DATABASE), options.runs())?;
+    step.done(&format!("{} runs", options.runs()));
+    let list = Request::post(service.address, "runs.list", r#"{"status":"finished"}"#)?;
+    let base = Request::post(service.address, "status.show", "{}")?;
+    check(&list, &database)?;
+
+    let (rounds, length) = options.plan();
+    let mut rows = [Row::new("raw SQLite"), Row::new("status.show"), Row::new("runs.list")];
+    let [raw_row, base_row, list_row] = &mut rows;
+    let (mut base_connection, mut list_connection) = (base.connect()?, list.connect()?);
+    // The first round does not count: it fills the caches.
+    for round in 0..=rounds {
+        if round == 1 {
+            for row in [&mut *raw_row, base_row, list_row] {
+                row.latencies.clear();
+            }
+        }
+        raw_row.slice(length, || read(&database).map(drop))?;
+        base_row.slice(length, || base.send(&mut base_connection))?;
+        list_row.slice(length, || list.send(&mut list_connection))?;
+    }
+    println!("{}", table(rows, options.runs()));
+    Ok(())
+}
+
+/// Opens the service's database and adds the runs.
+fn filled(file: &Path, runs: u32) -> Result<Database> {
+    let mut database = Database::open(file)?;
+    let newest = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())? - 60_000;
+    let transaction = database.transaction()?;
+    transaction.execute(UNLIMITED, ())?;
+    let mut record = state::record("run", 0, newest, 0);
+    record.as_object_mut().map(|members| members.remove("events"));
+    transaction.execute(FILL, (newest, runs, record.to_string()))?;
+    transaction.commit()?;
+    Ok(database)
+}
+
+/// Reads a page with SQLite alone. Returns its ids.
+fn read(database: &Database) -> Result<Vec<String>> {
+    let mut statement = database.prepare_cached(RAW)?;
+    let mut rows = statement.query([PAGE])?;
+    let mut ids = Vec::new();
+    while let Some(row) = rows.next()? {
+        let _record: String = row.get(1)?;
+        ids.push(row.get(0)?);
+    }
+    Ok(ids)
+}
+
+/// Checks that both sides answer the same page.
+fn check(list: &Request, database: &Database) -> Result<()> {
+    let mut connection = list.connect()?;
+    connection.send(&list.bytes)?;
+    let answer = connection.answer("POST")?;
+    let body: Value = serde_json::from_slice(&answer.body).context("the answer is not JSON")?;
+    let shown = body["runs"].as_array().into_iter().flatten().filter_map(|run| run["id"].as_str());
+    ensure!(shown.eq(read(database)?.iter().map(String::as_str)), "the pages differ: {body:.300}");
+    Ok(())
+}
+
+/// A row of the table.
+struct Row {
+    name: &'static str,
+    latencies: Vec<Duration>,
+}
+
+impl Row {
+    const fn new(name: &'static str) -> Self {
+        Self { name, latencies: Vec::new() }
+    }
+
+    /// Repeats the call for this long.
+    fn slice(&mut self, length: Duration, mut call: impl FnMut() -> Result<()>) -> Result<()> {
+        let began = Instant::now();
+        while began.elapsed() < length {
+            let sent = Instant::now();
+            call()?;
+            self.latencies.push(sent.elapsed());
+        }
+        Ok(())
+    }
+}
+
+fn table([raw, base, list]: [Row; 3], runs: u32) -> String {
+    let names = [raw.name, base.name, list.name];
+    let p50 = [raw, base, list].map(|row| median(row.latencies));
+    let [raw, base, list] = p50.map(|time| time.as_secs_f64());
+    let mut text = format!("A page of {PAGE} among {runs} stored runs, p50:\n");
+    for (name, time) in names.iter().zip(p50) {
+        text += &format!("  {name:<12} {:>8.3} ms\n", time.as_secs_f64() * 1000.0);
+    }
+    text += &format!("  runs.list / raw SQLite: {:.2} (target: at most {TARGET_RATIO})\n", list / raw);
+    text + &format!(
+        "  without the time of status.show, which reads no store: {:.2}",
+        (list - base).max(0.0) / raw
+    )
+}
+
+/// A request, and where it goes.
+struct Request {
+    address: SocketAddr,
+    bytes: Vec<u8>,
+}
+
+impl Request {
+    fn post(address: SocketAddr, command: &str, body: &str) -> Result<Self> {
+        let head =
+            format!("POST /api/{command} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json");
+        let bytes = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes();
+        Ok(Self { address, bytes })
+    }
+
+    fn connect(&self) -> Result<Connection> {
+        Ok(Connection::open(self.address)?)
+    }
+
+    fn send(&self, connection: &mut Connection) -> Result<()> {
+        let (status, _) = connection.exchange(&self.bytes)?;
+        ensure!(status == 200, "the service answered {status}");
+        Ok(())
+    }
+}
+
+/// `ars serve` with an embedded store. Every caller on this machine may use the commands.
+struct Service {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Service {
+    fn start(ars: &Path, data: &Path) -> Result<Self> {
+        let mut child = Command::new(ars)
+            .args(["serve", "--listen", "127.0.0.1:0", "--store", "embedded", "--data-dir"])
+            .arg(data)
+            .env_clear()
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(File::create(data.join("bot.log"))?)
+            .spawn()
+            .context("the bot")?;
+        let mut line = String::new();
+        let stdout = child.stdout.take().context("the bot has no output")?;
+        let mut service = Self { child, address: ([127, 0, 0, 1], 0).into() };
+        BufReader::new(stdout).read_line(&mut line)?;
+        let log = || fs::read_to_string(data.join("bot.log")).unwrap_or_default();
+        let found: Value = serde_json::from_str(&line).with_context(log)?;
+        let url = found["listening"].as_str().context("the bot's first line is another one")?;
+        service.address = url.trim_start_matches("http://").parse().context("the bot's address")?;
+        Ok(service)
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        // It may have exited already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_has_the_ratios() {
+        let row = |name, ms| Row { name, latencies: vec![Duration::from_millis(ms); 3] };
+        let table = table([row("raw SQLite", 2), row("status.show", 1), row("runs.list", 5)], 10);
+        assert!(table.contains("raw SQLite: 2.50 (target: at most 3)"), "{table}");
+        assert!(table.ends_with("reads no store: 2.00"), "{table}");
+    }
+}
