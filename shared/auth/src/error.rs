@@ -1,5 +1,6 @@
 //! The errors of permissions, credentials and their configuration.
 
+use ars_types::UnixMillis;
 use ars_wire::ErrorCode;
 
 /// A denial, as opposed to a failure. The reason is for the audit line; callers learn only that they were denied.
@@ -35,6 +36,12 @@ pub enum Denied {
     /// The credential is missing or wrong.
     #[error("bad-credential")]
     BadCredential,
+    /// The peer presented too many wrong credentials.
+    #[error("too-many-attempts")]
+    TooManyAttempts {
+        /// Seconds until its next attempt is compared.
+        wait_s: UnixMillis,
+    },
     /// The dashboard without a credential does not serve requests that a proxy forwarded.
     #[error("forwarded")]
     Forwarded,

@@ -7,6 +7,9 @@ use sha2::{Digest as _, Sha256};
 /// The port on which the bot listens inside of its container.
 pub const PORT: u16 = 8080;
 
+/// The variable that names the header in which the bot trusts the caller's address. The platform sets that header.
+const PEER_HEADER: (&str, &str) = ("PEER_HEADER", "cf-connecting-ip");
+
 /// Secrets of the operator (`wrangler secret put`). The root wrangler.toml lists the same names in this order.
 pub const SECRETS: [&str; 8] = [
     "MEMORY_TOKEN",
@@ -50,10 +53,11 @@ fn is_forwarded(name: &str) -> bool {
     names().any(|known| known == name) || name.strip_prefix(OWN_SECRETS).is_some_and(is_own)
 }
 
-/// Returns the environment of a container that starts now: the forwarded texts that are not blank, and the port.
+/// Returns the environment of a container that starts now: the forwarded texts that are not blank, and the edge's own.
 pub fn of<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Vec<(&'t str, String)> {
     let set = texts.into_iter().filter(|(name, value)| is_forwarded(name) && !value.trim().is_empty());
-    set.map(|(name, value)| (name, value.to_owned())).chain([("PORT", PORT.to_string())]).collect()
+    let own = [("PORT", PORT.to_string()), (PEER_HEADER.0, PEER_HEADER.1.to_owned())];
+    set.map(|(name, value)| (name, value.to_owned())).chain(own).collect()
 }
 
 /// Returns the version of a container that starts now: its build, and a digest of its tokens.
@@ -83,8 +87,12 @@ mod tests {
             ("OTHER_SECRET", "x"),
             ("DEV_BOT_URL", "y"),
         ]);
-        let expected =
-            [("MEMORY_TOKEN", "m"), ("PUBLIC_BASE_URL", "https://bot.example.com"), ("PORT", "8080")];
+        let expected = [
+            ("MEMORY_TOKEN", "m"),
+            ("PUBLIC_BASE_URL", "https://bot.example.com"),
+            ("PORT", "8080"),
+            PEER_HEADER,
+        ];
         assert_eq!(environment, expected.map(|(name, value)| (name, value.to_owned())));
     }
 
@@ -94,7 +102,7 @@ mod tests {
         let others =
             [("ARS_SECRET_local", "n"), ("XARS_SECRET_LOCAL", "o"), ("ARS_DATA_DIR", "p"), ("PATH", "q")];
         let forwarded: Vec<_> = of(own.into_iter().chain(others)).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(forwarded, ["ARS_SECRET_LOCAL_KEY", "ARS_SECRET_2", "PORT"]);
+        assert_eq!(forwarded, ["ARS_SECRET_LOCAL_KEY", "ARS_SECRET_2", "PORT", "PEER_HEADER"]);
     }
 
     #[test]

@@ -35,6 +35,7 @@ Environment (secrets come from nowhere else):
   DASHBOARD_TOKEN                         the secret of the run pages and of /api in mode `token`
   ACCESS_TEAM_DOMAIN, ACCESS_AUD          the access proxy in front of the run pages and of /api
   PUBLIC_BASE_URL                         base of the links to run pages
+  PEER_HEADER                             header with the caller's address, set by a proxy in front
   SERVICE_SKILLS_DIR                      folder of skills, <slug>/SKILL.md
   STATE_WORKER_URL, MEMORY_TOKEN          the state Worker: the default of --state-url, and its bearer
   ARS_SERVER, ARS_TOKEN                   a running service: the default of --server, and the token for it

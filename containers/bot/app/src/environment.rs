@@ -8,6 +8,8 @@ pub mod name {
     pub const INGRESS_TOKENS: &str = "SERVICE_INGRESS_TOKENS";
     /// Base of run links.
     pub const PUBLIC_BASE_URL: &str = "PUBLIC_BASE_URL";
+    /// Header in which a trusted proxy states the caller's address.
+    pub const PEER_HEADER: &str = "PEER_HEADER";
     /// Bearer of the state Worker, unless the configuration names another variable.
     pub const MEMORY_TOKEN: &str = "MEMORY_TOKEN";
     /// Folder of skills.

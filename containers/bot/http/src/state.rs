@@ -5,8 +5,9 @@ use std::sync::Arc;
 use ars_auth::TokenMap;
 use ars_bot_core::Core;
 use ars_wire::health::Build;
+use axum::http::HeaderName;
 
-use crate::{Dashboard, auth::attempts::SignInAttempts, server::LagMeter, surfaces::ingress::FirstRequests};
+use crate::{Dashboard, auth::attempts::Attempts, server::LagMeter, surfaces::ingress::FirstRequests};
 
 /// The state of the HTTP surface. Cheap to clone.
 #[derive(Clone)]
@@ -20,7 +21,11 @@ pub struct HttpState {
     /// Used by the gate of the run pages.
     pub(crate) dashboard: Arc<Dashboard>,
     /// Used by the sign-in form.
-    pub(crate) sign_ins: Arc<SignInAttempts>,
+    pub(crate) sign_ins: Arc<Attempts>,
+    /// Used by the gate of the run pages.
+    pub(crate) bearers: Arc<Attempts>,
+    /// The header in which a trusted proxy states the peer; `None` without such a proxy.
+    pub(crate) peer_header: Option<HeaderName>,
     /// Used by the health probe.
     pub(crate) build: Arc<Build>,
     /// Used by the health probe.
@@ -40,6 +45,8 @@ impl HttpState {
             first_requests: Arc::default(),
             dashboard: Arc::default(),
             sign_ins: Arc::default(),
+            bearers: Arc::default(),
+            peer_header: None,
             build: Arc::new(build),
             lag: LagMeter::start(),
             metrics: None,
@@ -51,6 +58,13 @@ impl HttpState {
     #[must_use]
     pub fn with_dashboard(mut self, dashboard: Dashboard) -> Self {
         self.dashboard = Arc::new(dashboard);
+        self
+    }
+
+    /// Trusts the peer that this header states. Every request must then come from a proxy that sets it.
+    #[must_use]
+    pub fn with_peer_header(mut self, name: HeaderName) -> Self {
+        self.peer_header = Some(name);
         self
     }
 

@@ -93,6 +93,11 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     let mut state = HttpState::new(core.clone(), Arc::new(parsed.map), build_stamp::build().clone());
     tracing::info!(mode = dashboard.mode(), "dashboard");
     state = state.with_dashboard(dashboard).with_crash(|| std::process::exit(CRASHED));
+    if let Some(text) = environment::variable(name::PEER_HEADER) {
+        let problem =
+            |_| Failure::InvalidInput(format!("{} must be the name of a header", name::PEER_HEADER));
+        state = state.with_peer_header(text.trim().parse().map_err(problem)?);
+    }
     if let Some(metrics) = telemetry.metrics().cloned() {
         state = state.with_metrics(move || metrics.render());
     }

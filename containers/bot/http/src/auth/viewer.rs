@@ -20,13 +20,14 @@ use ars_auth::{
 use ars_types::UnixMillis;
 use axum::{
     extract::{ConnectInfo, Request, State},
-    http::{HeaderMap, HeaderName, Method, StatusCode, header, request::Parts},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
     middleware::Next,
     response::Response,
 };
 
 use super::{
     access::Access,
+    peer::Peer,
     session::{has_session, is_same_origin},
 };
 use crate::{respond, state::HttpState, surfaces::session};
@@ -90,9 +91,7 @@ pub(crate) async fn authenticate(state: &HttpState, head: &Parts, area: Area) ->
     let now = state.core.clock().now();
     let actor = match &*state.dashboard {
         Dashboard::Loopback => local(head, settings.public_base_url.as_deref())?,
-        Dashboard::Token { secret, actor } => {
-            by_secret(secret, actor, head, settings.public_base_url.as_deref(), now)?
-        }
+        Dashboard::Token { secret, actor } => by_secret(state, secret, actor, head, now)?,
         Dashboard::Access(access) => by_access(access, &head.headers, area, now).await?,
     };
     Ok(granted(&actor, &settings.grants))
@@ -107,6 +106,11 @@ pub(crate) async fn admit(
 ) -> Result<Actor, Response> {
     authenticate(state, head, area).await.map_err(|reason| {
         tracing::info!(route, %reason, "viewer refused");
+        if let Denied::TooManyAttempts { wait_s } = reason {
+            let mut response = respond::plain(StatusCode::FORBIDDEN, "Forbidden\n");
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(wait_s));
+            return response;
+        }
         let has_form = matches!(&*state.dashboard, Dashboard::Token { .. }) && area == Area::Pages;
         if has_form && head.method == Method::GET && accepts_html(&head.headers) {
             return session::refused(&head.uri);
@@ -120,20 +124,26 @@ fn accepts_html(headers: &HeaderMap) -> bool {
     accepted.split(',').any(|range| range.split(';').next().unwrap_or_default().trim() == "text/html")
 }
 
-/// Admits the holder of the secret, and a session. A wrong bearer is not made good by a cookie.
+/// Admits the holder of the secret, and a session. A wrong bearer is not made good by a cookie, and too many wrong ones
+/// limit the bearers of their peer.
 fn by_secret(
+    state: &HttpState,
     secret: &Secret,
     actor: &str,
     head: &Parts,
-    public_base_url: Option<&str>,
     now: UnixMillis,
 ) -> Result<Actor, Denied> {
     let headers = &head.headers;
     if headers.contains_key(header::AUTHORIZATION) || !has_session(headers, secret, actor, now) {
-        return by_token(bearer(headers.get_all(header::AUTHORIZATION)), secret, actor);
+        let presented = bearer(headers.get_all(header::AUTHORIZATION)).ok_or(Denied::BadCredential)?;
+        let peer = Peer::of(head, state.peer_header.as_ref());
+        state.bearers.begin(peer, now).map_err(|wait_s| Denied::TooManyAttempts { wait_s })?;
+        let admitted = by_token(Some(presented), secret, actor)?;
+        state.bearers.prove(peer, now);
+        return Ok(admitted);
     }
     // `SameSite` stops pages of other sites, not those of a sibling host.
-    if head.method.is_safe() || is_same_origin(headers, public_base_url) {
+    if head.method.is_safe() || is_same_origin(headers, state.core.settings().public_base_url.as_deref()) {
         Ok(Actor::browser(actor))
     } else {
         Err(Denied::CrossOrigin)

@@ -118,6 +118,27 @@ async fn failed_sign_ins_are_limited() {
 }
 
 #[tokio::test]
+async fn wrong_bearers_of_a_peer_are_limited() {
+    let bot = Bot::behind(by_token("access:ops"), TOKENS, public()).await;
+    let (right, wrong) = ([("authorization", "Bearer look")], [("authorization", "Bearer loo")]);
+    for _ in 0..10 {
+        assert_eq!(header(&get(&bot, "/runs", &wrong).await, "retry-after"), "");
+    }
+    for path in ["/runs", "/api/runs.list", "/metrics"] {
+        let refused = get(&bot, path, &right).await;
+        assert_eq!((refused.status().as_u16(), header(&refused, "retry-after")), (403, "60"), "{path}");
+    }
+    // A missing bearer is no attempt.
+    assert_eq!(header(&get(&bot, "/runs", &[]).await, "retry-after"), "");
+    bot.clock.advance(60_000);
+    assert_eq!(get(&bot, "/runs", &right).await.status(), 200);
+    for _ in 0..20 {
+        assert_eq!(header(&get(&bot, "/runs", &wrong).await, "retry-after"), "");
+    }
+    assert_eq!(get(&bot, "/runs", &right).await.status(), 200);
+}
+
+#[tokio::test]
 async fn sign_out_removes_the_cookie() {
     let bot = Bot::behind(by_token("access:ops"), TOKENS, public()).await;
     let sign_out = |bot: &Bot, site: &str| {

@@ -3,6 +3,7 @@
 use ars_auth::Denied;
 use ars_bot_core::commands::Failure;
 use ars_commands::InvalidInput;
+use ars_types::UnixMillis;
 use ars_wire::{ErrorCode, ingress::ErrorBody};
 use axum::{
     http::{HeaderValue, header},
@@ -23,11 +24,13 @@ pub(super) struct ApiError {
     message: String,
     /// The methods of the route, if the method was wrong.
     allow: Option<&'static str>,
+    /// Seconds until the caller may try again.
+    wait_s: Option<UnixMillis>,
 }
 
 impl ApiError {
     pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), allow: None }
+        Self { code, message: message.into(), allow: None, wait_s: None }
     }
 
     /// Returns the error of a method that is not one of `allow`.
@@ -41,17 +44,23 @@ impl ApiError {
         tracing::info!(route = "api", %reason, "viewer refused");
         match reason {
             Denied::CrossOrigin => Self::new(ErrorCode::ForbiddenOrigin, OTHER_SITE),
+            Denied::TooManyAttempts { wait_s } => {
+                Self { wait_s: Some(*wait_s), ..Self::new(ErrorCode::Forbidden, "forbidden") }
+            }
             _ => Self::new(ErrorCode::Forbidden, "forbidden"),
         }
     }
 
     /// Returns the answer.
     pub(super) fn into_response(self) -> Response {
-        let Self { code, message, allow } = self;
+        let Self { code, message, allow, wait_s } = self;
         let body = ErrorBody { error: message, code: Some(code), detail: None };
         let mut response = serve::with_headers(respond::json(respond::status_of(code), &body));
         if let Some(allow) = allow {
             response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
+        }
+        if let Some(wait_s) = wait_s {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(wait_s));
         }
         // The rest of the body was not read, so the connection cannot carry another request.
         if matches!(code, ErrorCode::PayloadTooLarge | ErrorCode::RequestTimeout) {

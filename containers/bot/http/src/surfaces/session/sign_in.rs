@@ -13,6 +13,7 @@ use axum::{
 
 use crate::{
     auth::{
+        peer::Peer,
         session::{is_same_origin, set_cookie},
         viewer::{self, Area, Dashboard},
     },
@@ -71,7 +72,8 @@ pub(crate) async fn submit(State(state): State<HttpState>, request: Request) -> 
         return page(StatusCode::BAD_REQUEST, HOME, Some("The form could not be read. Try again."));
     };
     let now = state.core.clock().now();
-    if let Err(wait) = state.sign_ins.begin(now) {
+    let peer = Peer::of(&head, state.peer_header.as_ref());
+    if let Err(wait) = state.sign_ins.begin(peer, now) {
         tracing::warn!("sign-in refused: too many failed attempts");
         return too_many(wait);
     }
@@ -84,7 +86,7 @@ pub(crate) async fn submit(State(state): State<HttpState>, request: Request) -> 
         tracing::info!(reason = "bad-credential", "sign-in refused");
         return page(StatusCode::FORBIDDEN, &next, Some("This token is not valid."));
     }
-    state.sign_ins.succeeded();
+    state.sign_ins.succeeded(peer);
     tracing::info!(viewer = actor, "signed in");
     let is_https = public_base_url.is_some_and(|url| url.trim().to_ascii_lowercase().starts_with("https:"));
     let cookie = set_cookie(secret, actor, now, is_https);
