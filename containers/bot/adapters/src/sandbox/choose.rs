@@ -26,7 +26,7 @@ const MARK: &str = "mark";
 const KEPT: &str = "kept";
 
 /// Returns the sandbox, or why there is none and how to mend it.
-pub(crate) fn choose(settings: &SandboxSettings, folders: Folders) -> Result<Sandbox, String> {
+pub(crate) fn choose(settings: &SandboxSettings, folders: &Folders) -> Result<Sandbox, String> {
     let kinds = match settings.kind {
         Some(kind) => vec![kind],
         None => vec![SandboxKind::Bubblewrap, SandboxKind::Landlock],
@@ -34,7 +34,7 @@ pub(crate) fn choose(settings: &SandboxSettings, folders: Folders) -> Result<San
     let features = Features::of_this_kernel();
     let mut problems = Vec::new();
     for kind in kinds {
-        match candidate(kind, settings.network, &folders, features) {
+        match candidate(kind, settings.network, folders, features) {
             Ok(sandbox) => return Ok(sandbox),
             Err(problem) => problems.push(format!("{kind}: {problem}")),
         }

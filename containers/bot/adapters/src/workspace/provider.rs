@@ -76,7 +76,7 @@ impl GitWorkspaces {
             let variables = self.environment.variables();
             let home = self.environment.service_home();
             let folders = Folders::select(variables, &self.settings.readable, &self.data_dir, home);
-            Programs::find(self.environment.clone(), || choose(&self.settings, folders)).map(Arc::new)
+            Programs::find(self.environment.clone(), || choose(&self.settings, &folders)).map(Arc::new)
         };
         self.programs.get_or_init(find).as_ref().map_err(String::as_str)
     }
