@@ -1,6 +1,6 @@
 //! A misbehaving model: each attempt ends in a clear result, and the bot's memory stays bounded.
 //!
-//! Not here: the limits of a shell command, which runs as the bot's user and is confined by the container.
+//! Not here: what a shell command reaches (`sandbox.rs` of the workspace tests in `containers/bot/adapters`).
 
 use std::net::TcpListener;
 
