@@ -9,4 +9,4 @@ pub(crate) mod peer;
 pub(crate) mod session;
 pub(crate) mod viewer;
 
-pub(crate) use origin::Origin;
+pub(crate) use origin::{Origin, is_own};

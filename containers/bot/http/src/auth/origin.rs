@@ -1,8 +1,11 @@
-//! The origin of a page: scheme, host and port, and what this service's own origins are.
+//! The origin of a page: scheme, host and port, and which origins are this service's own.
 //!
-//! Not here: which origins a surface accepts.
+//! Not here: which requests a surface checks.
 
-use axum::http::{HeaderMap, Uri, header};
+use axum::http::{HeaderMap, HeaderName, Uri, header};
+
+/// The browser's statement about the page that sent a request.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Scheme, host and port of an `http` or `https` URL, in lower case and with the default port written out.
 #[derive(Debug, PartialEq, Eq)]
@@ -48,5 +51,91 @@ impl Origin {
         let has_port = authority.as_str().len() > authority.host().len();
         let port = if has_port { authority.port_u16()? } else { default_port };
         Some(Self { scheme, host: authority.host().to_ascii_lowercase(), port })
+    }
+}
+
+/// Returns whether a request comes from this service's own pages or from no page.
+///
+/// Browsers send both headers, and other clients usually none. Without a base URL the `Host` header is the reference.
+pub(crate) fn is_own(headers: &HeaderMap, public_base_url: Option<&str>) -> bool {
+    let is_same_site =
+        headers.get_all(SEC_FETCH_SITE).iter().all(|site| site == "same-origin" || site == "none");
+    let base = public_base_url.map(str::trim).filter(|url| !url.is_empty());
+    let mut origins = headers.get_all(header::ORIGIN).iter();
+    is_same_site
+        && origins.all(|origin| {
+            let Some(origin) = origin.to_str().ok().and_then(Origin::parse) else { return false };
+            match base {
+                Some(base) => origin.is_of_base(base),
+                None => origin.is_of_host(headers),
+            }
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_str(value).unwrap())).collect()
+    }
+
+    #[test]
+    fn origin_equals_the_base_url() {
+        let base = Some("https://bot.example.com/");
+        for origin in ["https://bot.example.com", "https://bot.example.com:443", "HTTPS://Bot.Example.com"] {
+            let headers = headers(&[(header::ORIGIN, origin), (header::HOST, "elsewhere")]);
+            assert!(is_own(&headers, base), "{origin}");
+        }
+        for origin in [
+            "http://bot.example.com",
+            "https://bot.example.com:8443",
+            "https://example.com",
+            "https://bot.example.com.evil.example",
+            "https://bot.example.com/x",
+            "https://x@bot.example.com",
+            "https://bot.example.com:",
+            "null",
+            "",
+            "bot.example.com",
+        ] {
+            assert!(!is_own(&headers(&[(header::ORIGIN, origin)]), base), "{origin}");
+        }
+        assert!(!is_own(&headers(&[(header::ORIGIN, "https://a.example")]), Some("no url")));
+    }
+
+    #[test]
+    fn origin_equals_the_host_without_base_url() {
+        for (origin, host, expected) in [
+            ("http://localhost:3000", "localhost:3000", true),
+            ("https://bot.example.com", "bot.example.com", true),
+            ("http://bot.example.com", "bot.example.com:80", true),
+            ("http://[::1]:8080", "[::1]:8080", true),
+            ("http://localhost:3001", "localhost:3000", false),
+            ("http://localhost", "localhost:3000", false),
+            ("http://evil.example", "localhost", false),
+            ("null", "localhost", false),
+        ] {
+            let headers = headers(&[(header::ORIGIN, origin), (header::HOST, host)]);
+            for base in [None, Some(" ")] {
+                assert_eq!(is_own(&headers, base), expected, "{origin} {host}");
+            }
+        }
+        assert!(!is_own(&headers(&[(header::ORIGIN, "http://localhost")]), None));
+    }
+
+    #[test]
+    fn other_site_is_not_own() {
+        for (site, expected) in
+            [("same-origin", true), ("none", true), ("same-site", false), ("cross-site", false), ("", false)]
+        {
+            assert_eq!(is_own(&headers(&[(SEC_FETCH_SITE, site)]), None), expected, "{site}");
+        }
+        assert!(is_own(&HeaderMap::new(), Some("https://bot.example.com")));
+        let mut both = headers(&[(header::ORIGIN, "http://a"), (header::HOST, "a")]);
+        both.append(header::ORIGIN, HeaderValue::from_static("http://b"));
+        assert!(!is_own(&both, None));
     }
 }

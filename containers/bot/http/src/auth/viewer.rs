@@ -94,6 +94,14 @@ pub(crate) async fn authenticate(state: &HttpState, head: &Parts, area: Area) ->
         Dashboard::Token { secret, actor } => by_secret(state, secret, actor, head, now)?,
         Dashboard::Access(access) => by_access(access, &head.headers, area, now).await?,
     };
+    // In every mode a browser may prove who its user is without the user's part. The command routes check the origin
+    // later, because their answer has a body.
+    if area == Area::Pages
+        && !head.method.is_safe()
+        && !is_own(&head.headers, settings.public_base_url.as_deref())
+    {
+        return Err(Denied::CrossOrigin);
+    }
     Ok(granted(&actor, &settings.grants))
 }
 

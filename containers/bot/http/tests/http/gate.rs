@@ -194,6 +194,23 @@ async fn session_changes_nothing_for_other_origins() {
 }
 
 #[tokio::test]
+async fn mode_none_refuses_writes_of_other_sites() {
+    let bot = Bot::start().await;
+    let stop = |headers: &[(&str, &str)]| {
+        let request = client().post(bot.url("/runs/none/stop?mode=soft"));
+        headers.iter().fold(request, |request, (name, value)| request.header(*name, *value)).send()
+    };
+    for (headers, status) in [
+        (&[][..], 404),
+        (&[("sec-fetch-site", "same-origin")], 404),
+        (&[("sec-fetch-site", "cross-site")], 403),
+        (&[("origin", "https://evil.example")], 403),
+    ] {
+        assert_eq!(stop(headers).await.unwrap().status(), status, "{headers:?}");
+    }
+}
+
+#[tokio::test]
 async fn mode_none_refuses_forwarded_requests() {
     let bot = Bot::start().await;
     assert_eq!(get(&bot, "/runs", &[]).await.status(), 200);

@@ -7,7 +7,6 @@ mod error;
 mod input;
 mod openapi;
 mod operation;
-mod origin;
 mod schemas;
 mod serve;
 

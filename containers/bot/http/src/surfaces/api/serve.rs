@@ -11,10 +11,13 @@ use axum::{
 
 use super::{
     error::{ApiError, OTHER_SITE},
-    input, openapi, origin,
+    input, openapi,
 };
 use crate::{
-    auth::viewer::{self, Area},
+    auth::{
+        is_own,
+        viewer::{self, Area},
+    },
     respond,
     state::HttpState,
 };
@@ -71,7 +74,7 @@ fn check_head(state: &HttpState, head: &Parts, definition: &Definition) -> Resul
     check_method(&head.method, if is_write { "POST" } else { "GET, POST" })?;
     input::check_type(head)?;
     let base = state.core.settings().public_base_url.as_deref();
-    if is_write && !origin::is_own(&head.headers, base) {
+    if is_write && !is_own(&head.headers, base) {
         return Err(ApiError::new(ErrorCode::ForbiddenOrigin, OTHER_SITE));
     }
     Ok(())
