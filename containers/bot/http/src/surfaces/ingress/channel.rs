@@ -27,7 +27,7 @@ struct Said {
     receipt: Option<Receipt>,
     is_rejected_by_shutdown: bool,
     handed_off: Option<RunId>,
-    is_refused: bool,
+    has_failed: bool,
     repeated: Option<FirstUse>,
 }
 
@@ -73,7 +73,7 @@ impl HttpChannel {
     pub(crate) fn is_complete(&self) -> bool {
         let said = self.lock();
         !(said.is_rejected_by_shutdown
-            || said.is_refused
+            || said.has_failed
             || said.handed_off.is_some()
             || said.repeated.is_some())
     }
@@ -91,12 +91,16 @@ impl ChannelIo for HttpChannel {
     }
 
     async fn refused(&self, refusal: &Refusal) -> Result<(), ReplyError> {
-        self.lock().is_refused = true;
+        self.lock().has_failed = true;
         self.reply(&texts::refusal(refusal)).await
     }
 
     async fn history(&self) -> Vec<HistoryTurn> {
         self.history.clone()
+    }
+
+    fn command_answered(&self, is_ok: bool) {
+        self.lock().has_failed |= !is_ok;
     }
 
     fn rejected_by_shutdown(&self) {

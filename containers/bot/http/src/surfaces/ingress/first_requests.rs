@@ -90,7 +90,7 @@ impl FirstRequests {
     ) -> Admitted {
         let name = (key.subject.clone(), key.key.clone());
         let mut table = self.lock();
-        table.expire(now);
+        table.expire(now, &name);
         if let Some(first) = table.requests.get(&name) {
             return match &first.state {
                 _ if first.fingerprint != key.fingerprint => Admitted::AnotherBody,
@@ -114,13 +114,21 @@ impl FirstRequests {
 }
 
 impl Table {
-    fn expire(&mut self, now: UnixMillis) {
-        while let Some((name, _)) = self.answered.front() {
-            if self.requests.get(name).is_some_and(|request| request.expires_at > now) {
-                return;
-            }
-            self.evict_oldest();
+    /// Removes the oldest answers that have expired, and that of `wanted`. Answers are in the order of their ends, so an
+    /// expired one may lie behind a current one.
+    fn expire(&mut self, now: UnixMillis, wanted: &Name) {
+        while self.answered.front().is_some_and(|(name, _)| self.is_expired(name, now)) {
+            self.evict(0);
         }
+        if self.is_expired(wanted, now)
+            && let Some(index) = self.answered.iter().position(|(name, _)| name == wanted)
+        {
+            self.evict(index);
+        }
+    }
+
+    fn is_expired(&self, name: &Name, now: UnixMillis) -> bool {
+        self.requests.get(name).is_some_and(|request| request.expires_at <= now)
     }
 
     fn keep(&mut self, name: &Name, reply: Reply) {
@@ -130,12 +138,12 @@ impl Table {
         self.answered.push_back((name.clone(), bytes));
         self.answer_bytes += bytes;
         while self.answered.len() > MAX_ANSWERS || self.answer_bytes > MAX_ANSWER_BYTES {
-            self.evict_oldest();
+            self.evict(0);
         }
     }
 
-    fn evict_oldest(&mut self) {
-        if let Some((name, bytes)) = self.answered.pop_front() {
+    fn evict(&mut self, index: usize) {
+        if let Some((name, bytes)) = self.answered.remove(index) {
             self.requests.remove(&name);
             self.answer_bytes -= bytes;
         }
@@ -210,12 +218,26 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn answer_behind_a_newer_request_expires() {
+        let requests = Arc::new(FirstRequests::default());
+        let slow = first(&requests, &key("slow", "1"), 0).unwrap();
+        first(&requests, &key("newer", "1"), 1).unwrap().end(&io());
+        slow.end(&io());
+        let next = first(&requests, &key("slow", "2"), IDEMPOTENCY_MAX_AGE_MS);
+        assert!(next.is_some());
+        assert!(first(&requests, &key("newer", "1"), IDEMPOTENCY_MAX_AGE_MS).is_none());
+    }
+
+    #[tokio::test]
     async fn incomplete_answer_is_not_kept() {
         let requests = Arc::new(FirstRequests::default());
         drop(first(&requests, &key("a", "1"), 0).unwrap());
         let refused = io();
         refused.refused(&ars_bot_ports::Refusal::NotStarted).await.unwrap();
         first(&requests, &key("a", "1"), 0).unwrap().end(&refused);
+        let failed = io();
+        failed.command_answered(false);
+        first(&requests, &key("a", "1"), 0).unwrap().end(&failed);
         first(&requests, &key("a", "1"), 0).unwrap().end_unchecked();
         assert!(first(&requests, &key("a", "2"), 0).is_some());
     }
