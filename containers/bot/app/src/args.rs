@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, net::SocketAddr, path::PathBuf, sync::LazyLock};
 
+use ars_bot_core::commands::catalogue;
 use ars_bot_tools::agents;
 use ars_commands::{Registry, Surface};
 use ars_types::{Effort, ModelRef, RefName, RunId, ThreadName};
@@ -78,7 +79,7 @@ pub fn command_line(commands: &Registry) -> clap::Command {
 
 /// Parses the arguments of the process with clap. Prints help and errors, and then ends the process.
 pub fn parse(arguments: &[OsString]) -> Command {
-    let commands = registry::configured(arguments);
+    let commands = if asks_for_help(arguments) { registry::configured(arguments) } else { catalogue() };
     let cli = command_line(&commands);
     // The registry's own grammar does not know help, and clap would report other words first.
     let text = |index: usize| arguments.get(index).and_then(|word| word.to_str()).unwrap_or_default();
@@ -93,6 +94,12 @@ pub fn parse(arguments: &[OsString]) -> Command {
         None => Args::from_arg_matches(&matches).map(|args| args.command),
     };
     parsed.unwrap_or_else(|error| error.exit())
+}
+
+/// Returns whether the arguments ask for help. Only then is the configuration read here: it may be a stream, which can be
+/// read once.
+fn asks_for_help(arguments: &[OsString]) -> bool {
+    arguments.len() < 2 || arguments.iter().any(|word| word == "--help" || word == "-h" || word == "help")
 }
 
 /// A subcommand.
@@ -294,6 +301,6 @@ fn effort(text: &str) -> Result<Effort, InvalidArgument> {
 mod tests {
     #[test]
     fn command_line_is_well_formed() {
-        super::command_line(&ars_bot_core::commands::catalogue()).debug_assert();
+        super::command_line(&super::catalogue()).debug_assert();
     }
 }

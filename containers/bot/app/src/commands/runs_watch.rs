@@ -16,8 +16,10 @@ use super::{
 };
 use crate::{args::RunsWatch, error::is_success};
 
-/// Interval of the requests for new events.
+/// Interval of the requests for new events after the last one brought some.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// Greatest interval, of a run that works on one step for long.
+const MAX_POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// A run of a service.
 struct Watched {
@@ -49,6 +51,7 @@ pub async fn run(args: RunsWatch) -> Result<ExitCode, Failure> {
     let server = Server::at(&args.server)?;
     let mut watched = Watched { server, id: args.id, after: 0, has_answered: false };
     let steps = steps();
+    let mut interval = POLL_INTERVAL;
     loop {
         // Read before the events, so that the last events of a run that ends now are not missed.
         let run: Run = watched.post("runs.get", &json!({ "id": watched.id })).await?;
@@ -56,11 +59,13 @@ pub async fn run(args: RunsWatch) -> Result<ExitCode, Failure> {
             for event in events {
                 show(&steps, &plain(event))?;
             }
+            interval = POLL_INTERVAL;
         }
         if run.finished {
             return ended(run.status);
         }
-        tokio::time::sleep(POLL_INTERVAL).await;
+        tokio::time::sleep(interval).await;
+        interval = (interval * 2).min(MAX_POLL_INTERVAL);
     }
 }
 
@@ -75,11 +80,12 @@ fn ended(status: Option<RunStatus>) -> Result<ExitCode, Failure> {
 impl Watched {
     /// Returns the next page of events, or `None` without new ones.
     async fn next_events(&mut self) -> Result<Option<Vec<Value>>, Failure> {
+        let before = self.after;
         let input = json!({ "id": self.id, "afterSeq": self.after });
         let Page { events, next_after_seq } = self.post("runs.events", &input).await?;
         let last = events.iter().filter_map(|event| event["seq"].as_u64()).max();
         self.after = self.after.max(next_after_seq.or(last).unwrap_or(0));
-        Ok(Some(events).filter(|events| !events.is_empty()))
+        Ok(Some(events).filter(|_| self.after > before))
     }
 
     /// Invokes a command. Retries while the service cannot be reached or has an outage.

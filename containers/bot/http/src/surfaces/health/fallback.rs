@@ -29,7 +29,6 @@ const MAX_WORD_CHARS: usize = 128;
 const NO_RESIDENTS: &str =
     "This service has no resident environments: execution.resident.baseUrl is not configured.\n";
 const NO_COSTS: &str = "This service shows no costs: the costs block is not configured.\n";
-const NO_PAGE: &str = "Not found\n";
 const NO_MCP: &str = "This service connects to no MCP servers: the mcp block is not configured.\n";
 
 /// The owner of a path.
@@ -41,8 +40,6 @@ enum Owner {
     Costs(bool),
     /// The pages that connect an MCP server.
     Connect,
-    /// The pages of runs and schedules, which have no such route.
-    Runs,
     /// The command routes.
     Api,
     /// A surface that has no such route.
@@ -62,7 +59,6 @@ pub(crate) async fn fallback(State(state): State<HttpState>, request: Request) -
         Owner::Residents(_) => "residents",
         Owner::Costs(_) => "costs",
         Owner::Connect => "mcp.connect",
-        Owner::Runs => "runs",
     };
     let (head, _) = request.into_parts();
     if let Err(refused) = viewer::admit(&state, &head, Area::Pages, route).await {
@@ -73,7 +69,6 @@ pub(crate) async fn fallback(State(state): State<HttpState>, request: Request) -
         Owner::Residents(true) => absent(&head, NO_RESIDENTS),
         Owner::Costs(true) => absent(&head, NO_COSTS),
         Owner::Connect => absent(&head, NO_MCP),
-        Owner::Runs => respond::plain(StatusCode::NOT_FOUND, NO_PAGE),
         Owner::Residents(false) | Owner::Costs(false) | Owner::Nothing | Owner::Api => {
             return probe::probe(State(state)).await;
         }
@@ -108,7 +103,6 @@ fn owner(path: &str) -> Owner {
     let first = first.to_ascii_lowercase();
     match (first.as_str(), rest) {
         ("api", _) => Owner::Api,
-        ("runs" | "schedules", _) => Owner::Runs,
         ("residents", []) => Owner::Residents(true),
         ("residents", [owner, name]) => Owner::Residents(RepoSlug::parse(format!("{owner}/{name}")).is_ok()),
         ("residents", _) => Owner::Residents(false),
@@ -142,7 +136,6 @@ mod tests {
             ("/api /api/ //api//x /API/x /%61pi/x /%2Fapi/x /api/%zz /%61pi/%zz%ff", Owner::Api),
             ("/mcp /mcp/x /mcp/connect /mcp/connect/n%20n //MCP/", Owner::Surface),
             ("/admin/restart /Admin//restart/ /%61dmin/crash /admin/restart/authorize/", Owner::Surface),
-            ("//runs /Runs /runs/a/b /%72uns/ /runs/a/ /schedules/ //schedules /schedules/x", Owner::Runs),
             ("/residents //Residents/ /residents/acme/app /RESIDENTS/acme/app", Owner::Residents(true)),
             (
                 "/residents/acme /residents/acme/app/x /residents/-a/b /residents/a/%20",
@@ -152,7 +145,7 @@ mod tests {
             ("/costs/NOPE! /costs/a/b /costs/.json /costs/a.b.json", Owner::Costs(false)),
             ("/mcp/connect/abc_D-1 /mcp/oauth/callback", Owner::Connect),
             (
-                "/ /healthz /apis /x/api /run /runsx /scheduled /%2561pi /admin /admin/nothing /residentsx /costs.jsonx",
+                "/ /healthz /apis /x/api /run /%2561pi /admin /admin/nothing /residentsx /costs.jsonx",
                 Owner::Nothing,
             ),
         ] {
