@@ -128,14 +128,16 @@ pub struct Setup {
     /// Where runs and working trees are kept.
     #[command(flatten)]
     pub data: Data,
-    /// Configuration file (YAML, JSON or TOML), or `state://KEY`: the document that the state Worker has under that key
+    /// Configuration file (YAML, JSON or TOML), or `state://KEY`:
+    /// the document that the state Worker has under that key
     #[arg(long, value_name = "FILE", env = "SERVICE_CONFIG", hide_env_values = true)]
     pub config: Option<PathBuf>,
     /// Model of requests that name none; wins over the configuration
     #[arg(long, value_name = "PROVIDER/NAME", value_parser = ModelRef::parse)]
     pub model: Option<ModelRef>,
-    /// Script of a rehearsal: a stand-in for a model, `rehearsal/script`, with the same words and actions every time.
-    /// `ask` uses it unless --model names another; `serve` when no other model is configured
+    /// Script of a rehearsal: a stand-in for a model, `rehearsal/script`,
+    /// with the same words and actions every time. `ask` uses it unless --model names another; `serve` when no other
+    /// model is configured
     #[arg(long, value_name = "FILE")]
     pub rehearsal: Option<PathBuf>,
     /// What the setup is for.
@@ -156,7 +158,8 @@ pub enum Purpose {
 /// Where runs and working trees are kept.
 #[derive(Debug, Clone, ClapArgs)]
 pub struct Data {
-    /// Directory of runs and working trees; by default `ars` in the user's data directory, such as ~/.local/share/ars
+    /// Directory of runs and working trees; by default `ars` in the user's data directory,
+    /// such as ~/.local/share/ars
     #[arg(long = "data-dir", value_name = "DIR", env = "ARS_DATA_DIR", hide_env_values = true)]
     pub dir: Option<PathBuf>,
 }
@@ -166,8 +169,8 @@ pub struct Data {
 pub struct Ask {
     /// The request; `-` reads it from standard input
     pub text: String,
-    /// Repository to work on: a path, a URL, or a configured name. The coding agent takes the one around the current
-    /// directory when none is named; it works on a copy
+    /// Repository to work on: a path, a URL, or a configured name.
+    /// The coding agent takes the one around the current directory when none is named; it works on a copy
     #[arg(long, value_name = "PATH|URL")]
     pub repo: Option<String>,
     /// Branch, tag or commit to start from

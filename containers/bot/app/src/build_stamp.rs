@@ -1,4 +1,4 @@
-//! The commit and the time of the build: from the stamp file that `ARS_BUILD_STAMP` names, else from compile time.
+//! The commit and the time of the build, from the file `ARS_BUILD_STAMP` names or from compile time.
 //! A missing or malformed stamp gives the commit `unknown`.
 
 use std::{fs, path::Path, sync::LazyLock};
@@ -39,7 +39,7 @@ fn stamped(path: &Path) -> Build {
     Build { commit, built_at: stamp.built_at.filter(|time| is_plain(time)) }
 }
 
-/// Returns whether a text holds only the characters of a commit or a time. The probe shows it to everyone.
+/// Returns whether a text has only characters of a commit or a time, because the probe shows it to all.
 fn is_plain(text: &str) -> bool {
     (1..=LIMIT).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-:.+".contains(&byte))

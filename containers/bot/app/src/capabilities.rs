@@ -1,4 +1,4 @@
-//! The optional capabilities of the installation (web, memory, overrides, skills), prepared before anything is served.
+//! The optional capabilities (web, memory, overrides, skills), prepared before anything is served.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -42,8 +42,8 @@ pub fn memory(
     Ok(Some(MemoryDeps { store, organization, budget, model: settings.model.clone() }))
 }
 
-/// Loads the overrides of the configuration. An unavailable store does not prevent the start; the overrides are loaded
-/// later.
+/// Loads the overrides of the configuration.
+/// An unavailable store does not prevent the start; the overrides are loaded later.
 pub async fn overrides(documents: Arc<dyn Documents>) -> Result<Overrides, Failure> {
     let overrides = Overrides::new(documents);
     match overrides.refresh(OVERRIDES_TIMEOUT).await {

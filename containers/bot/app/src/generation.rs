@@ -1,4 +1,4 @@
-//! This process's generation in the ledger: an ISO time without punctuation, a dash, and eight hex digits.
+//! This process's generation in the ledger: an ISO time without punctuation, a dash, eight hex digits.
 
 use ars_types::Generation;
 

@@ -1,4 +1,4 @@
-//! The binary `ars`: parses arguments, environment and configuration, composes the parts, and runs one command.
+//! The binary `ars`: parses its configuration, composes the parts, and runs one command.
 //!
 //! The only place where adapters meet the core.
 

@@ -1,5 +1,5 @@
-//! Reply channels of reclaimed runs. An HTTP or MCP caller of an ended process reads the run's record; a terminal has
-//! ended with its process.
+//! Reply channels of reclaimed runs.
+//! An HTTP or MCP caller of an ended process reads the run's record; a terminal has ended with its process.
 
 use std::sync::Arc;
 

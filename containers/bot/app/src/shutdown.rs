@@ -1,5 +1,5 @@
-//! The server's shutdown: SIGTERM, SIGINT or a failed service begin the drain, which the probe shows. A SIGINT during
-//! the drain stops the remaining runs, one more ends the process at once.
+//! The server's shutdown: SIGTERM, SIGINT or a failed service begin the drain, which the probe shows.
+//! A SIGINT during the drain stops the remaining runs, one more ends the process at once.
 
 use std::time::Duration;
 
@@ -124,7 +124,7 @@ async fn stop(core: &Core, server: &services::Handle) {
     }
 }
 
-/// Waits for the server's end, then for the work it left in flight; returns `false` when `limit` passed first.
+/// Waits for the server's end, then for its work in flight; returns `false` if `limit` passed first.
 async fn finish(core: &Core, server: &services::Handle, limit: Duration) -> bool {
     let all = async {
         server.ended().await;

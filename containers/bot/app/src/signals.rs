@@ -23,7 +23,8 @@ impl Signals {
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    /// Waits for the next signal. SIGTERM precedes a simultaneous SIGINT, which then counts as the second signal.
+    /// Waits for the next signal.
+    /// SIGTERM precedes a simultaneous SIGINT, which then counts as the second signal.
     pub async fn next(&mut self) -> StopSignal {
         tokio::select! {
             biased;

@@ -156,8 +156,8 @@ pub fn require_private(url: &str) -> Result<(), Failure> {
     ))
 }
 
-/// Returns whether a bearer may be sent to an address: encrypted, or within this machine. Uses the parsed URL, because
-/// the host of `http://127.0.0.1:80@elsewhere` is `elsewhere`.
+/// Returns whether a bearer may be sent to an address: encrypted, or within this machine.
+/// Uses the parsed URL, because the host of `http://127.0.0.1:80@elsewhere` is `elsewhere`.
 pub fn is_private(url: &str) -> bool {
     let Ok(url) = reqwest::Url::parse(url) else { return false };
     let bare = url.username().is_empty() && url.password().is_none();

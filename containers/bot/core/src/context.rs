@@ -1,4 +1,4 @@
-//! The state that all stages of a run share: dependencies, registry, history, threads, and the ledger's client.
+//! State that all stages of a run share: dependencies, registry, history, threads, ledger client.
 //!
 //! Dispatch and the lifecycle of a run both depend on this file, and it depends on neither. The facade above them is
 //! `Core`.

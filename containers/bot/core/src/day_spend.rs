@@ -52,7 +52,7 @@ struct Own {
     runs: HashSet<RunId>,
     /// A reserved run was given up since the ledger's rows were read, so the rows have to be read again.
     is_given_up: bool,
-    /// Runs that ended, or cost more afterwards, since the last query. Their records may lack the cost, or be lost.
+    /// Runs that ended or cost more since the last query; their records may lack the cost, or be lost.
     ended: Vec<Ended>,
 }
 
@@ -100,7 +100,7 @@ impl DaySpend {
         Ok(Hold { spend: Arc::clone(self), microusd, run: None })
     }
 
-    /// Reserves the amount of a run that another process started, regardless of the budget, which allowed it already.
+    /// Reserves the amount of another process's run regardless of the budget, which allowed it already.
     pub(crate) fn hold(self: &Arc<Self>, run: &RunId, cap: MoneyCap) -> Hold {
         let mut own = self.own();
         own.held = own.held.saturating_add(cap.run_microusd);

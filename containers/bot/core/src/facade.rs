@@ -1,4 +1,4 @@
-//! The facade of the core: dispatch, queries, commands, background services, and the drain of a process.
+//! The facade of the core: dispatch, queries, commands, background services, and a process's drain.
 
 use std::{sync::Arc, time::Duration};
 
@@ -43,7 +43,8 @@ pub struct Load {
 }
 
 impl Core {
-    /// A core with nothing in flight. Must be called within a Tokio runtime, which then serves unread follow-ups.
+    /// A core with nothing in flight.
+    /// Must be called within a Tokio runtime, which then serves unread follow-ups.
     pub fn new(deps: Deps) -> Self {
         Self::drawing_from(Randomness::default(), deps)
     }
@@ -132,15 +133,15 @@ impl Core {
         self.context.record_abandoned().await
     }
 
-    /// Serves the ledger until `end` fires: flushes events, extends leases, and reclaims orphaned runs at once and then
-    /// every lease interval.
+    /// Serves the ledger until `end` fires: flushes events, extends leases, and reclaims orphaned runs.
+    /// It reclaims at once and then every lease interval.
     pub async fn keep_ledger(&self, end: CancellationToken) {
         if let Some(live) = self.context.live() {
             tokio::join!(live.run(end.clone()), lifecycle::reclaim_loop(&self.context, end));
         }
     }
 
-    /// Watches the task that dispatches unread follow-ups, until `end` fires. Returns earlier if that task ended.
+    /// Watches the task that dispatches unread follow-ups, until `end` fires or the task ends.
     pub async fn keep_requeued(&self, end: CancellationToken) {
         tokio::select! {
             () = end.cancelled() => {}

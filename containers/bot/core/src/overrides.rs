@@ -20,7 +20,7 @@ use crate::{ChangeError, LoadError};
 
 /// Maximum attempts of a change, one of them after a conflict.
 const ATTEMPTS: usize = 2;
-/// Interval between two polls of the store and timeout of each, which bounds the delay of another process's change.
+/// Interval and timeout of polls of the store, which bound the delay of another process's change.
 const REFRESH_EVERY: Duration = Duration::from_secs(30);
 
 /// The overrides in effect.
@@ -81,8 +81,8 @@ impl Overrides {
         Arc::clone(&self.loaded.borrow().scopes)
     }
 
-    /// Makes a change and saves it. Returns the overrides in effect afterwards. `change` may run again on a newer
-    /// document.
+    /// Makes a change and saves it.
+    /// Returns the overrides in effect afterwards. `change` may run again on a newer document.
     pub async fn change(
         &self,
         change: impl Fn(&Scopes) -> Result<Scopes, Fault> + Send,

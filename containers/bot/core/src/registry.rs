@@ -1,4 +1,4 @@
-//! The run registry: every run of this process, live and recently finished (docs/reference/runs.md#registry).
+//! The registry of this process's runs, live and recently finished (docs/reference/runs.md#registry).
 //!
 //! It numbers events, redacts them, keeps a bounded backlog, and serves any number of viewers. A viewer reads the
 //! backlog at its own pace, so a slow one delays no other. Not here: durable history (`history`), HTTP.
@@ -117,8 +117,8 @@ impl Registry {
         self.restore(id, facts, origin)
     }
 
-    /// Restores a run of another process. Its events keep their seqs and later ones follow them, and its token stays
-    /// valid.
+    /// Restores a run of another process.
+    /// Its events keep their seqs and later ones follow them, and its token stays valid.
     ///
     /// Events that the other process published but the ledger never received are lost, and their seqs are reused. A
     /// viewer of such events continues after the stored ones (docs/decisions/0011).
@@ -145,7 +145,7 @@ impl Registry {
         self.find(id).map(|run| run.view())
     }
 
-    /// Returns a run's current state, authorized by its capability token. A wrong token equals an unknown run.
+    /// Returns a run's current state for its capability token; a wrong token equals an unknown run.
     pub fn open(&self, id: &RunId, token: &str) -> Option<LiveRun> {
         self.authorized(id, token).map(|run| run.view())
     }

@@ -53,7 +53,7 @@ impl Policy {
         self.run_hurried(run, &CancellationToken::new(), attempt).await
     }
 
-    /// Like [`Self::run`], with waits that end when `hurry` is cancelled. A started attempt is never dropped.
+    /// Like [`Self::run`], but `hurry` ends the waits, never a started attempt.
     pub(crate) async fn run_hurried<T, F, A>(
         self,
         run: &RunId,

@@ -52,7 +52,7 @@ pub struct Settings {
     pub public_base_url: Option<String>,
     /// Earlier turns of the thread are published as `context` events.
     pub include_context: bool,
-    /// Runs that must share a cause of friction before a report shows it, in place of the report's own default.
+    /// Minimum runs with one cause of friction for a report to show it, in place of the report's default.
     pub report_min_runs: Option<usize>,
 }
 

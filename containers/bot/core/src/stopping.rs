@@ -1,4 +1,4 @@
-//! Stops of runs of this process: applied to the local driver, and recorded in the ledger for any later owner.
+//! Stops of runs of this process: applied to the driver, and recorded in the ledger for later owners.
 
 use std::time::Duration;
 
@@ -24,8 +24,8 @@ impl RunContext {
         self.record_stop(id, mode, outcome).await
     }
 
-    /// Records the stop in the ledger before it is answered, because a crash right after the answer must not revive the
-    /// run.
+    /// Records the stop in the ledger before it is answered.
+    /// A crash right after the answer must not revive the run.
     async fn record_stop(&self, id: &RunId, mode: StopMode, outcome: StopOutcome) -> StopOutcome {
         if let (StopOutcome::Stopping, Some(live)) = (outcome, self.live())
             && let Err(error) = Policy::CLAIM.run(id, || live.ledger().stop(id, mode)).await
@@ -38,8 +38,8 @@ impl RunContext {
         outcome
     }
 
-    /// Retries to record a stop in the ledger. It continues after the run's end here, because another process may own
-    /// the run and continue it.
+    /// Retries to record a stop in the ledger.
+    /// It continues after the run's end here, because another process may own the run and continue it.
     async fn retry_stop(self, id: RunId, mode: StopMode) {
         let Some(live) = self.live() else { return };
         loop {

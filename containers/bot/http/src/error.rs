@@ -12,7 +12,8 @@ use axum::{
 
 use crate::respond;
 
-/// Value of `Retry-After` during a drain. A drain lasts at most its deadline, and the next process starts within seconds.
+/// Value of `Retry-After` during a drain.
+/// A drain lasts at most its deadline, and the next process starts within seconds.
 const NEXT_PROCESS_S: &str = "5";
 
 /// The reason for which a request has no result.

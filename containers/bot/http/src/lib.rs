@@ -1,4 +1,4 @@
-//! The bot's HTTP surface: the ingress, MCP, the health probe, and the run pages with their event streams.
+//! The bot's HTTP surface: ingress, MCP, health probe, and the run pages with their event streams.
 //!
 //! Not here: dispatch and runs (`ars-bot-core`), tokens and grants (`ars-auth`), configuration and signals
 //! (`ars-bot-app`).

@@ -35,7 +35,7 @@ pub(crate) fn plain(status: StatusCode, text: &'static str) -> Response {
     with_type(status, "text/plain; charset=utf-8", text)
 }
 
-/// Returns the same bytes for an unknown, unfinished or unreadable run, so that its existence is not revealed.
+/// Returns the same bytes for an unknown, unfinished or unreadable run, to hide its existence.
 pub(crate) fn not_found() -> Response {
     plain(StatusCode::NOT_FOUND, "Not found\n")
 }

@@ -37,7 +37,8 @@ pub struct HttpState {
 }
 
 impl HttpState {
-    /// Returns the state around a core. Must be called within a Tokio runtime, because it starts measuring the lag.
+    /// Returns the state around a core.
+    /// Must be called within a Tokio runtime, because it starts measuring the lag.
     pub fn new(core: Core, tokens: Arc<TokenMap>, build: Build) -> Self {
         Self {
             core,

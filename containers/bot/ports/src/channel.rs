@@ -13,7 +13,7 @@ pub trait ChannelIo: Send + Sync {
     /// Sends `text` to the requester. The run survives a failure.
     async fn reply(&self, text: &str) -> Result<(), ReplyError>;
 
-    /// Sends a message with a file. The default form, of a channel without files, is the content as one reply.
+    /// Sends a message with a file; the default, for channels without files, replies with the content.
     async fn reply_with_file(&self, _message: &str, file: &TextFile<'_>) -> Result<(), ReplyError> {
         self.reply(file.content).await
     }
@@ -31,8 +31,8 @@ pub trait ChannelIo: Send + Sync {
     /// Returns the earlier turns of the thread, oldest first.
     async fn history(&self) -> Vec<HistoryTurn>;
 
-    /// Called before the reply to a request that is rejected because the process shuts down. No work was started, and
-    /// the next process accepts the request when it is sent again.
+    /// Called before the reply to a request that is rejected because the process shuts down.
+    /// No work was started, and the next process accepts the request when it is sent again.
     fn rejected_by_shutdown(&self) {}
 
     /// Called when the message has no effect, because an earlier request had its idempotency key. No reply follows.
@@ -41,23 +41,23 @@ pub trait ChannelIo: Send + Sync {
     /// Shows a short status line. Most channels ignore it.
     fn status(&self, _text: &str) {}
 
-    /// Called before the reply to a message that is a command, with the outcome. A channel that only forwards replies
-    /// ignores it.
+    /// Called before the reply to a message that is a command, with the outcome.
+    /// A channel that only forwards replies ignores it.
     fn command_answered(&self, _is_ok: bool) {}
 
     /// Called when a run is created.
     fn run_started(&self, _id: &RunId) {}
 
-    /// Called with the run's cost in millionths of a dollar, if it is known, before `run_finished`. A channel with a
-    /// fixed receipt ignores it.
+    /// Called with the run's cost in millionths of a dollar, if it is known, before `run_finished`.
+    /// A channel with a fixed receipt ignores it.
     fn run_cost(&self, _microusd: u64) {}
 
     /// Called once when the run is finished in the registry, before its reply.
     fn run_finished(&self, _id: &RunId, _status: RunStatus) {}
 
-    /// Called once when another process continues the run. That process cannot reach this channel, so neither
-    /// `run_finished` nor the run's reply follows. A channel with a waiting caller answers it with the run's page, a URL
-    /// or, without a public base URL, its path.
+    /// Called once when another process continues the run.
+    /// That process cannot reach this channel, so neither `run_finished` nor the run's reply follows. A channel with a
+    /// waiting caller answers it with the run's page, a URL or, without a public base URL, its path.
     fn run_continues_elsewhere(&self, _id: &RunId, _page: &str) {}
 }
 

@@ -9,7 +9,7 @@ use super::{ChannelIo, HistoryTurn, ReplyError};
 
 /// The channels of the installation.
 pub trait Channels: Send + Sync {
-    /// Returns the channel of a run's requester, or `None` if it cannot be reopened, such as a closed terminal.
+    /// Returns the channel of a run's requester, or `None` for one that is gone, such as a closed terminal.
     fn reopen(&self, run: &LiveRun) -> Option<Arc<dyn ChannelIo>>;
 }
 

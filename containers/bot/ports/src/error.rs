@@ -21,7 +21,8 @@ pub enum StoreErrorKind {
     Transient,
     /// 400 or 413: the store rejects the request, and would reject a retry.
     Refused,
-    /// Anything else, such as an unknown bearer or an unreadable answer. An immediate retry changes nothing.
+    /// Anything else, such as an unknown bearer or an unreadable answer.
+    /// An immediate retry changes nothing.
     Permanent,
 }
 

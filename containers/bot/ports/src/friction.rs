@@ -12,8 +12,8 @@ pub trait FrictionRecords: Send + Sync {
     /// Writes a diagnosis, replacing an earlier one of its run. Returns how many the ledger holds.
     async fn record(&self, ledger: &StoreKey, record: &FrictionRecord) -> Result<u64, StoreError>;
 
-    /// Returns the newest diagnoses, oldest first: at most `limit` (1 to 1000, default 500), finished at or after
-    /// `since`.
+    /// Returns the newest diagnoses, oldest first, that finished at or after `since`.
+    /// At most `limit` are returned (1 to 1000, default 500).
     async fn recent(
         &self,
         ledger: &StoreKey,

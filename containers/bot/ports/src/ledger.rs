@@ -54,8 +54,8 @@ pub trait Ledger: Send + Sync {
     /// Offers runs of this generation to the next one. Returns those that could be offered.
     async fn handoff(&self, generation: &Generation, runs: &[RunId]) -> Result<Vec<RunId>, StoreError>;
 
-    /// Reclaims the runs that other generations offered or that have an expired lease, `except` these. Their transcripts keep
-    /// their owner until [`super::Transcripts::set_owner`].
+    /// Reclaims the runs that other generations offered or that have an expired lease, `except` these.
+    /// Their transcripts keep their owner until [`super::Transcripts::set_owner`].
     async fn reclaim(
         &self,
         generation: &Generation,
@@ -64,12 +64,12 @@ pub trait Ledger: Send + Sync {
         except: &[RunId],
     ) -> Result<Vec<Reclaimed>, StoreError>;
 
-    /// Returns the events appended to a run after a seq, none for an unknown run. A store of an earlier version ignores
-    /// the seq and returns all of them.
+    /// Returns the events appended to a run after a seq, none for an unknown run.
+    /// A store of an earlier version ignores the seq and returns all of them.
     async fn live_events(&self, run: &RunId, after_seq: u64) -> Result<Vec<Value>, StoreError>;
 
-    /// Appends events to many runs of one generation and, with a lease, extends it for each of them. Returns one reply
-    /// per run, in the order given (docs/decisions/0007). A fenced run does not affect the others.
+    /// Appends events to many runs of one generation and, with a lease, extends it for each of them.
+    /// Returns one reply per run, in the order given (docs/decisions/0007). A fenced run does not affect the others.
     async fn flush(
         &self,
         generation: &Generation,

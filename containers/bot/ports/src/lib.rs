@@ -1,4 +1,4 @@
-//! The ports of the bot: the traits that the core needs of the world, their data, and its metrics and trace names.
+//! The ports of the bot: the core's traits for the world, their data, and metric and trace names.
 //!
 //! Adapters implement them, tests script them. Not here: the life of a run (`ars-bot-core`) and the tools
 //! (`ars-bot-tools`).

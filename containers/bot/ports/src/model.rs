@@ -18,8 +18,8 @@ pub struct ModelRequest<'a> {
     pub system: &'a str,
     /// The tools on offer.
     pub tools: &'a [ToolSpec],
-    /// `false` for a closing call: the tools stay described, because providers require it when the conversation holds
-    /// calls and the prompt cache depends on it, but must not be called.
+    /// `false` for a closing call, in which the described tools must not be called.
+    /// Providers require the descriptions when the conversation holds calls, and the prompt cache depends on them.
     pub may_call_tools: bool,
     /// The conversation, oldest first, ending with a user turn.
     pub turns: &'a [Turn],

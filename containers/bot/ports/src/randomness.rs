@@ -1,4 +1,4 @@
-//! The source of run ids and capability tokens: the operating system, or a seeded source in a simulation.
+//! The source of run ids and capability tokens: the operating system, or a seed in a simulation.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ pub struct Randomness(Arc<Fill>);
 type Fill = dyn Fn(&mut [u8]) -> Result<(), getrandom::Error> + Send + Sync;
 
 impl Randomness {
-    /// A source given by the caller. Its bytes become tokens that open runs, so they must not be guessable in
-    /// production.
+    /// A source given by the caller.
+    /// Its bytes become tokens that open runs, so they must not be guessable in production.
     pub fn of(fill: impl Fn(&mut [u8]) -> Result<(), getrandom::Error> + Send + Sync + 'static) -> Self {
         Self(Arc::new(fill))
     }

@@ -90,7 +90,7 @@ pub enum ThreadRefusal {
     Busy,
 }
 
-/// A directive with an invalid value. The value is left out, because a pasted secret may be in its place.
+/// A directive with an invalid value, which is left out because it may be a pasted secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DirectiveFault {
     /// No such agent.

@@ -17,7 +17,7 @@ pub trait RunStore: Send + Sync {
     /// Returns the whole record, or `None` when it is unknown, expired or hidden.
     async fn get(&self, id: &RunId) -> Result<Option<RunRecord>, StoreError>;
 
-    /// Returns the record without its events and with `bytes`, as lists show it, or `None` like [`Self::get`].
+    /// Returns the record without events and with `bytes`, as lists show it, or `None` like [`Self::get`].
     async fn summary(&self, id: &RunId) -> Result<Option<Value>, StoreError>;
 
     /// Returns a page of records without events, newest first.

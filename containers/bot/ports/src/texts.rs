@@ -56,7 +56,7 @@ pub fn run_continues_elsewhere(page: &str) -> String {
     format!("⏳ The run continues in another process. See its page for the answer: {page}")
 }
 
-/// Returns the answer of a run whose model call failed: the kind in plain words, then the provider's message.
+/// Returns the answer after a failed model call: the kind in plain words, then the provider's message.
 pub fn model_failure(model: &ModelRef, error: &ModelError) -> String {
     let failure = match &error.kind {
         ModelErrorKind::Overloaded { .. } => "is overloaded and did not recover in time",

@@ -1,4 +1,4 @@
-//! The ids and names of a run's spans outside its stream, and the sink that receives them when they end.
+//! The ids and names of a run's spans outside its stream, and the sink for ended spans.
 //!
 //! Ids are derived, not generated, so that a resumed run stays one trace. Not here: the span events of the stream, and
 //! what the sink does with a span (`ars-bot-telemetry`).
@@ -69,8 +69,7 @@ pub async fn within<W: Future>(run: &RunId, span: &str, work: W) -> W::Output {
     TRACEPARENT.scope(format!("00-{trace}-{parent}-01"), work).await
 }
 
-/// Returns the `traceparent` for a request to one of our own hosts; other hosts must not learn of our traces.
-///
+/// Returns the `traceparent` for a request to our own hosts; others must not learn of our traces.
 /// `None` outside a run's work, and without a sink.
 pub fn traceparent() -> Option<String> {
     SINK.get()?;

@@ -41,7 +41,7 @@ pub struct WorkspaceRequest<'a> {
     pub git_ref: Option<&'a RefName>,
 }
 
-/// A repository and its origin, already checked by configuration and still passed to git as one argument.
+/// A repository and its origin, checked by configuration and still passed to git as one argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repository {
     /// Its name in events and records, such as `owner/name` or the folder's name.
@@ -72,8 +72,8 @@ pub trait Workspace: Send + Sync {
         cancel: &CancellationToken,
     ) -> Result<ExecOutcome, WorkspaceError>;
 
-    /// Runs one git command of the service in the tree: an argv, no shell, no hook, no helper program of the tree's
-    /// configuration, no network. A non-zero exit is a result.
+    /// Runs one git command of the service in the tree; a non-zero exit is a result.
+    /// It is an argv: no shell, no hook, no helper program of the tree's configuration, no network.
     async fn git(
         &self,
         request: GitRequest<'_>,
@@ -86,7 +86,7 @@ pub trait Workspace: Send + Sync {
     /// Replaces a file atomically, creating parent directories.
     async fn write(&self, path: &str, content: &[u8]) -> Result<(), WorkspaceError>;
 
-    /// Stores a long output where tools can read it and git ignores it, and returns its path. Equal texts share a path.
+    /// Stores a long output for tools, ignored by git, and returns its path, which equal texts share.
     async fn keep_output(&self, text: &str) -> Result<String, WorkspaceError> {
         let digest = Sha256::digest(text.as_bytes());
         let name: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
@@ -94,10 +94,10 @@ pub trait Workspace: Send + Sync {
         self.write(&path, text.as_bytes()).await.map(|()| path)
     }
 
-    /// Returns at most `limit` files below `path` that git does not ignore, in byte order, and whether there were more.
+    /// Returns up to `limit` unignored files below `path` in byte order, and whether there were more.
     async fn list(&self, path: &str, limit: usize) -> Result<(Vec<Entry>, bool), WorkspaceError>;
 
-    /// Returns lines that match a regular expression in files git does not ignore, and whether there were more.
+    /// Returns lines that match a regex in files git does not ignore, and whether there were more.
     async fn search(
         &self,
         pattern: &str,
@@ -169,6 +169,7 @@ pub struct SearchHit {
     pub path: String,
     /// Line number from 1.
     pub line: u64,
-    /// The line, up to [`LINE_BYTES`]. It is cut no further here, because a secret cut in half is no longer recognized.
+    /// The line, up to [`LINE_BYTES`].
+    /// It is cut no further here, because a secret cut in half is no longer recognized.
     pub text: String,
 }

@@ -1,4 +1,5 @@
-//! Metrics in Prometheus's format. Not here: the route (`ars-bot-http`), which exists only when metrics are enabled.
+//! Metrics in Prometheus's format.
+//! Not here: the route (`ars-bot-http`), which exists only when metrics are enabled.
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,8 +26,8 @@ impl Metrics {
     /// The media type of `render`'s result.
     pub const CONTENT_TYPE: &'static str = "text/plain; version=0.0.4; charset=utf-8";
 
-    /// Returns all metrics in Prometheus's text format. Labels come from closed sets; the redactor is a second
-    /// safeguard, as for every output.
+    /// Returns all metrics in Prometheus's text format.
+    /// Labels come from closed sets; the redactor is a second safeguard, as for every output.
     pub fn render(&self) -> String {
         self.redactor.redact(&self.handle.render()).into_owned()
     }

@@ -16,7 +16,8 @@ use crate::{
     spans::{SpanLog, Spans},
 };
 
-/// Always silenced: its log contains bodies of failed streams; the adapter reports those failures without bodies.
+/// Always silenced, because its log contains bodies of failed streams.
+/// The adapter reports those failures without bodies.
 const SILENCED: &str = "genai=off";
 
 /// The level of the log without a filter.

@@ -39,7 +39,7 @@ impl AgentSpec {
         self.toolset == Toolset::Readonly
     }
 
-    /// Returns its tools in an installation with these skills. Without a skill for it, the skill tools are absent.
+    /// Returns its tools in an installation with these skills; skill tools need a skill for it.
     pub fn tools(&self, skills: Option<&dyn Skills>) -> Vec<Arc<dyn Tool>> {
         let has_skills = skills.is_some_and(|skills| !skills.list(self.name).is_empty());
         let mut tools = self.toolset.tools();

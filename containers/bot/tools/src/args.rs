@@ -1,4 +1,4 @@
-//! Parsing of a call's arguments. An error names the field and the expected type, never the model's value.
+//! Parsing of arguments, with errors that name field and expected type, never the model's value.
 
 use serde_json::{Map, Value};
 

@@ -131,8 +131,8 @@ fn describe(outcome: &ExecOutcome, timeout: Duration, kept: Option<&str>) -> Too
     ToolOutput { ok, exit_code: Some(outcome.exit_code), ..ToolOutput::text(text) }
 }
 
-/// Keeps both ends, because the cause is often printed first and the outcome last. An output that the workspace
-/// `already` truncated lost far more than is cut here, so the note then names no number.
+/// Keeps both ends, because the cause is often printed first and the outcome last.
+/// An output that the workspace `already` truncated lost far more than is cut here, so the note then names no number.
 fn middle_cut(text: &str, max_chars: usize, already: bool) -> Cow<'_, str> {
     let total = text.chars().count();
     if total <= max_chars {

@@ -18,7 +18,7 @@ use super::{
 use crate::review::{Base, git_of_range};
 use changes::Change;
 
-/// Records of each file's change, then its counts, both terminated by NUL so that no path needs quoting.
+/// Records of each file's change and then its counts, NUL-terminated so that no path needs quoting.
 const OPTIONS: &[&str] = &["--raw", "--numstat", "-z", "--find-renames"];
 /// Maximum bytes of git's output: about ten thousand files.
 const ANSWER_BYTES: usize = 2 << 20;

@@ -1,4 +1,5 @@
-//! Digests of scripted git output. `containers/bot/adapters/tests/workspace/ranges.rs` tests against real git.
+//! Digests of scripted git output.
+//! `containers/bot/adapters/tests/workspace/ranges.rs` tests against real git.
 
 use super::*;
 

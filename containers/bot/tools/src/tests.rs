@@ -19,8 +19,8 @@ use super::{RunFacilities, Tool, ToolContext, ToolOutput, Toolset};
 /// Enough time for any command.
 const AMPLE: Duration = Duration::from_secs(3600);
 
-/// Files by path. A file named `broken` fails the workspace, one named `busy` reports no free sandbox, and one named
-/// `stopped` reports a stopped run.
+/// Files by path, with three special names.
+/// `broken` fails the workspace, `busy` reports no free sandbox, and `stopped` reports a stopped run.
 #[derive(Default)]
 pub(crate) struct Memory {
     files: Mutex<BTreeMap<String, Vec<u8>>>,

@@ -23,7 +23,7 @@ pub trait Tool: Send + Sync {
     /// Returns the effects of a call.
     fn effects(&self) -> Effects;
 
-    /// Returns one line for the event stream: `$ <command>` for bash, else the name and its target. Accepts any input.
+    /// Returns one event line for any input: `$ <command>` for bash, else the name and its target.
     fn summary(&self, input: &Value) -> String;
 
     /// Returns the maximum characters of that line.
@@ -68,8 +68,8 @@ pub struct RunFacilities<'a> {
     pub publish: &'a (dyn Fn(EventBody) + Send + Sync),
     /// Shows the requester a status text.
     pub status: &'a (dyn Fn(&str) + Send + Sync),
-    /// Removes the installation's secrets. A tool calls it before it truncates an output, because a truncated secret is
-    /// no longer recognized.
+    /// Removes the installation's secrets.
+    /// A tool calls it before it truncates an output, because a truncated secret is no longer recognized.
     pub hide: &'a (dyn Fn(String) -> String + Send + Sync),
 }
 

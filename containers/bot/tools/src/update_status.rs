@@ -12,7 +12,7 @@ use super::{
     args::{Args, peek},
 };
 
-/// Maximum characters of a checklist in the call's event, which shows it whole and not by its first line.
+/// Maximum characters of a checklist in the call's event, which shows it whole, not its first line.
 const CHECKLIST_MAX: usize = 4_000;
 
 /// The tool.

@@ -17,8 +17,8 @@ use super::{
     media,
 };
 
-/// Maximum characters of a page in one answer, below the limit of any output in the conversation, so that the note
-/// about the next page is kept. The rest of the page is read by `offset`.
+/// Maximum characters of a page in one answer, below the limit of any output in the conversation.
+/// The note about the next page is then kept. The rest of the page is read by `offset`.
 const PAGE_CHARS: usize = 50_000;
 
 /// The tool.
@@ -88,8 +88,8 @@ fn page(text: &str, offset: usize) -> Range<usize> {
     at(offset)..at(offset.saturating_add(PAGE_CHARS))
 }
 
-/// Returns a note about the shown part and the next `offset`, or `None` for a text that is shown whole. `limit` is the
-/// number of bytes the text was truncated to.
+/// Returns a note about the shown part and the next `offset`, or `None` for a text shown whole.
+/// `limit` is the number of bytes the text was truncated to.
 fn note(text: &str, page: Range<usize>, offset: usize, limit: Option<usize>) -> Option<String> {
     let total = text.chars().count();
     if page.end < text.len() {

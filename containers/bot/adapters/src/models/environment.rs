@@ -9,13 +9,15 @@ use super::{ProviderConfig, ProviderKind};
 
 /// Anthropic's current Sonnet.
 pub const DEFAULT_ANTHROPIC_MODEL: &str = "claude-sonnet-5-5";
-/// `OpenAI`'s newest model that accepts tools on Chat Completions while it reasons; later ones need the Responses API.
+/// `OpenAI`'s newest model that accepts tools on Chat Completions while it reasons.
+/// Later ones need the Responses API.
 pub const DEFAULT_OPENAI_MODEL: &str = "gpt-5.4";
 /// The only model of a rehearsal.
 pub const REHEARSAL_MODEL: &str = "script";
 
-/// Returns the providers `anthropic` and `openai`, as described by `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`,
-/// `OPENAI_API_KEY` and `OPENAI_BASE_URL`. Either variable suffices: a gateway or a local server may need no key.
+/// Returns the providers `anthropic` and `openai` of the environment.
+/// They are described by `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`, `OPENAI_API_KEY` and `OPENAI_BASE_URL`. Either
+/// variable of a provider suffices: a gateway or a local server may need no key.
 pub fn providers_from_env(variable: impl Fn(&str) -> Option<String>) -> BTreeMap<String, ProviderConfig> {
     let set = |name: &str| {
         let value = variable(name).map(|value| value.trim().to_owned());
@@ -36,8 +38,8 @@ pub fn providers_from_env(variable: impl Fn(&str) -> Option<String>) -> BTreeMap
     providers
 }
 
-/// Returns the default model: that of the first provider with a conventional one. A custom compatible server has none,
-/// because its models are unknown.
+/// Returns the default model: that of the first provider with a conventional one.
+/// A custom compatible server has none, because its models are unknown.
 pub fn default_model(providers: &BTreeMap<String, ProviderConfig>) -> Option<ModelRef> {
     let mut ranked: Vec<(u8, &String, &str)> = Vec::new();
     for (name, config) in providers {

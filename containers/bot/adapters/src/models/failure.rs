@@ -70,7 +70,7 @@ pub(super) fn scrubbed(mut error: ModelError, key: Option<&Secret>) -> ModelErro
     error
 }
 
-/// Returns the wait that a provider requests: `retry-after-ms`, or `retry-after` in seconds or as a date.
+/// Returns the wait that a provider requests in `retry-after-ms` or `retry-after` (seconds or a date).
 fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let millis =

@@ -14,7 +14,7 @@ const BROKEN_ATTEMPTS: u32 = 3;
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// Longest backoff, unless the provider requests another.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
-/// Longest wait a provider may request; a longer one fails the call, so that it does not use up the run's time.
+/// Longest wait a provider may request; longer ones fail the call instead of using up the run's time.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(120);
 
 /// The policy of retries.
@@ -45,7 +45,7 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Returns the wait before the next attempt, or `None` when the failure is final. A provider's own value wins.
+    /// Returns the wait before the next attempt, a provider's own if given, or `None` for a final failure.
     fn wait(&self, error: &ModelError, attempt: u32, ours: Option<Duration>) -> Option<Duration> {
         let (attempts, asked) = match &error.kind {
             ModelErrorKind::Overloaded { retry_after } | ModelErrorKind::RateLimited { retry_after } => {
@@ -71,7 +71,7 @@ impl RetryPolicy {
     }
 }
 
-/// Calls until success, a final failure, or cancellation. Cancellation drops the attempt, which closes its connection.
+/// Calls until success, a final failure, or cancellation, which closes the attempt's connection.
 pub(super) async fn with_retries<T, F, A>(
     policy: &RetryPolicy,
     deltas: &(dyn Fn(ModelDelta) + Send + Sync),

@@ -9,8 +9,8 @@ use crate::error::EndpointError;
 
 /// Timeout for a connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Longest silence of a provider. It is generous, because local servers send nothing while they read a long prompt; the
-/// run's own time budget ends a call that takes too long.
+/// Longest silence of a provider, because local servers send nothing while they read a long prompt.
+/// The run's own time budget ends a call that takes too long.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Timeouts and retries of model calls.
@@ -31,7 +31,7 @@ impl Default for Transport {
 }
 
 impl Transport {
-    /// Makes the shared client. It follows no redirect, because a redirect would carry the key to another host.
+    /// Makes the shared client, which follows no redirect, because that would carry the key elsewhere.
     pub fn client(&self) -> Result<Client, reqwest::Error> {
         Client::builder()
             .connect_timeout(self.connect_timeout)
@@ -42,7 +42,7 @@ impl Transport {
     }
 }
 
-/// A provider's base URL: http or https, without credentials, query or fragment, and without a trailing slash.
+/// A provider's base URL: http or https, without credentials, query, fragment and trailing slash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint(Url);
 

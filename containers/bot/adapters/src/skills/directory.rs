@@ -13,8 +13,7 @@ const FILE: &str = "SKILL.md";
 /// Largest file: a model reads a whole skill, so a larger one is a mistake.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// Loads every skill of the folder. A missing folder has none; a sub-folder without the file is skipped.
-///
+/// Loads every skill of the folder; a missing folder or a sub-folder without the file has none.
 /// Blocks on files, so it is for the start of a process.
 pub fn load(folder: &Path) -> Result<LoadedSkills, SkillError> {
     let mut skills = LoadedSkills::default();
@@ -29,7 +28,7 @@ pub fn load(folder: &Path) -> Result<LoadedSkills, SkillError> {
     Ok(skills)
 }
 
-/// Returns the candidate files in the order of their names, so that the same folder always fails at the same file.
+/// Returns the candidate files by name, so that the same folder always fails at the same file.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, SkillError> {
     let unreadable = |source| SkillError::Unreadable { path: folder.to_owned(), source };
     let entries = match fs::read_dir(folder) {

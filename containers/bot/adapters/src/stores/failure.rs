@@ -34,7 +34,7 @@ pub(super) const fn kind_of(status: u16) -> StoreErrorKind {
     }
 }
 
-/// Converts an answer that is neither a result nor a conflict. Its body's `error` names a field, never a value.
+/// Converts an answer that is neither result nor conflict; its `error` names a field, never a value.
 pub(super) fn refused(status: u16, text: &str) -> StoreError {
     let kind = kind_of(status);
     let body = serde_json::from_str::<Value>(text).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Metrics of store requests, as a decorator of the transport: each attempt is timed by its route and outcome.
+//! Metrics of store requests: a decorator of the transport times each attempt by route and outcome.
 
 use std::time::Instant;
 

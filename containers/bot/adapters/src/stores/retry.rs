@@ -41,7 +41,8 @@ impl<T: Transport> Transport for Retrying<T> {
     }
 }
 
-/// Returns the waits between the attempts of a route. A new route is sent once unless it has a row here.
+/// Returns the waits between the attempts of a route.
+/// A new route is sent once unless it has a row here.
 const fn backoff(route: Route) -> &'static [Duration] {
     match route {
         Route::Runs(RunVerb::Claim | RunVerb::FirstUse) => CLAIM,

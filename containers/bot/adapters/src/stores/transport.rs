@@ -1,4 +1,4 @@
-//! The transport between a client and the stores: JSON texts in both directions, over HTTP or within the process.
+//! The transport between a client and the stores: JSON texts over HTTP or within the process.
 
 use std::sync::Arc;
 

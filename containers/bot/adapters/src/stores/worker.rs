@@ -24,8 +24,9 @@ use super::{
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Timeout of a memory request, which delays the start of a run.
 const MEMORY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Keep-alive of an idle connection without TLS. workerd closes one after 5 s, and a request that meets the close is
-/// lost. With TLS there is HTTP/2, and its server reports requests that it did not accept.
+/// Keep-alive of an idle connection without TLS.
+/// workerd closes one after 5 s, and a request that meets the close is lost. With TLS there is HTTP/2, and its server
+/// reports requests that it did not accept.
 const PLAIN_IDLE: Duration = Duration::from_secs(2);
 /// Most bytes of an answer: several times a full page of the largest records.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
@@ -124,7 +125,7 @@ async fn read(mut response: Response) -> Result<String, StoreError> {
     String::from_utf8(bytes).map_err(|_| malformed("not UTF-8"))
 }
 
-/// Converts a failure of the HTTP client. An invalid request is permanent, everything else is transient.
+/// Converts a failure of the HTTP client: invalid requests are permanent, all others transient.
 fn network(error: reqwest::Error) -> StoreError {
     let error = error.without_url();
     if error.is_builder() { permanent(chain(&error)) } else { transient(chain(&error)) }

@@ -35,10 +35,10 @@ const BLOCKED_V6: [(Ipv6Addr, u32); 3] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 
-/// The space of public IPv6 addresses. Loopback, unique-local, link-local and multicast addresses are outside it.
+/// The space of public IPv6 addresses; loopback, unique-local, link-local and multicast are outside it.
 const GLOBAL_UNICAST: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// IPv6 forms of an IPv4 address: the prefix, its length, and the number of bits behind the embedded address.
+/// IPv6 forms of an IPv4 address: prefix, prefix length, and bits behind the embedded address.
 const EMBEDDED_V4: [(Ipv6Addr, u32, u32); 5] = [
     // Compatible, `::a.b.c.d`; includes `::` and `::1`, which embed addresses of 0.0.0.0/8.
     (Ipv6Addr::UNSPECIFIED, 96, 0),

@@ -19,8 +19,8 @@ use crate::error::WebSetupError;
 /// The user agent of every request.
 const USER_AGENT: &str = concat!("ars/", env!("CARGO_PKG_VERSION"));
 
-/// The public web. It has no cookies and no proxy, and opens a connection for every request, so that every request's
-/// address is checked.
+/// The public web, without cookies and proxy.
+/// Every request opens a connection, so that its address is checked.
 pub struct PublicWeb {
     pages: Client,
     guard: Guard,

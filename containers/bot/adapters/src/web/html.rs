@@ -12,7 +12,8 @@ const LINK_MAX: usize = 1_000;
 /// Deepest indentation of a list, in levels.
 const INDENT_MAX: usize = 6;
 
-/// Returns the page's text, about `limit` bytes at most, and whether it was cut. Links are resolved against `base`.
+/// Returns the page's text, about `limit` bytes at most, and whether it was cut.
+/// Links are resolved against `base`.
 pub(super) fn readable(html: &str, base: &Url, limit: usize) -> (String, bool) {
     let mut page = Page::new(base);
     for token in Tokenizer::new(html) {

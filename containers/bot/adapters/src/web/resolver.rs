@@ -1,4 +1,4 @@
-//! Name lookups for connections: every address is checked here, and only these addresses are connected to.
+//! Name lookups for connections, which connect only to the addresses checked here.
 //!
 //! Not here: literal addresses in URLs, which need no lookup (`target`).
 

@@ -1,4 +1,4 @@
-//! A URL that may be requested: scheme, credentials, host name and literal address, checked in that order.
+//! Checks of a URL's scheme, credentials, host name and literal address, in that order.
 //!
 //! The URL parser has already normalised decimal, octal, hexadecimal and percent-encoded spellings of an address. Not
 //! here: a name's addresses (`resolver`).

@@ -7,8 +7,8 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 /// How far into a document its declaration is searched, as in browsers.
 const DECLARATION_BYTES: usize = 1024;
 
-/// Decodes bytes. A byte order mark wins over the header, the header over the document; the default is UTF-8. When
-/// `cut`, an incomplete last character is dropped.
+/// Decodes bytes by byte order mark, header or document, in that order; the default is UTF-8.
+/// When `cut`, an incomplete last character is dropped.
 pub(super) fn decode(bytes: &[u8], header: Option<&str>, cut: bool) -> String {
     let named = header.and_then(|label| Encoding::for_label(label.as_bytes()));
     let encoding = named.or_else(|| declared(bytes)).unwrap_or(UTF_8);
@@ -28,8 +28,8 @@ pub(super) fn charset(content_type: &str) -> Option<&str> {
     })
 }
 
-/// Returns the declaration of an HTML `meta` element or an XML declaration. A document that is ASCII up to there is not
-/// UTF-16, even if it declares so.
+/// Returns the declaration of an HTML `meta` element or an XML declaration.
+/// A document that is ASCII up to there is not UTF-16, even if it declares so.
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = bytes[..bytes.len().min(DECLARATION_BYTES)].to_ascii_lowercase();
     let head = String::from_utf8_lossy(&head);

@@ -49,8 +49,8 @@ impl Credentials {
     }
 }
 
-/// Returns the secrets of an origin, encoded and decoded: a password, or a user without one, which is a token. The user
-/// of `ssh://git@host` is not a secret.
+/// Returns the secrets of an origin, encoded and decoded: a password, or a user without one (a token).
+/// The user of `ssh://git@host` is not a secret.
 pub fn secrets_of(origin: &str) -> Vec<String> {
     let Some(found) = Found::in_origin(origin) else { return Vec::new() };
     if found.password.is_empty() && !found.is_http() {
@@ -83,7 +83,7 @@ impl<'a> Found<'a> {
         matches!(self.scheme, "http" | "https")
     }
 
-    /// Returns the decoded parts; `None` when they contain line breaks, which git's protocol cannot represent.
+    /// Returns the decoded parts, or `None` with line breaks, which git's protocol cannot represent.
     fn decoded(&self) -> Option<(String, String)> {
         let decode = |written| {
             let text = percent_decode_str(written).decode_utf8().ok()?;

@@ -19,7 +19,8 @@ const DIFF_LIMIT: usize = 1 << 20;
 /// Git's exit code when it skipped a path, such as a repository without commits inside the tree.
 const PASSED_OVER: i32 = 1;
 
-/// Returns committed, uncommitted and new changes against `base` as a unified diff; binary files are only named.
+/// Returns committed, uncommitted and new changes against `base` as a unified diff.
+/// Binary files are only named.
 pub(super) async fn since(git: &Git<'_>, base: Option<&str>) -> Result<String, WorkspaceError> {
     let failed = |error: io::Error| WorkspaceError::Infra(format!("temporary folder: {error}"));
     let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(git.place).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! The environment of every child process: built from scratch, so that it contains no secret of the service.
+//! The environment of child processes, built from scratch so that it has no secret of the service.
 
 use std::{
     ffi::OsString,

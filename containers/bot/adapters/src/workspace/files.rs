@@ -82,7 +82,7 @@ impl Files {
         Ok(if resolved.as_os_str().is_empty() { PathBuf::from(".") } else { resolved })
     }
 
-    /// Returns a folder's entries, and which are folders themselves; `None` when the path is not a readable folder.
+    /// Returns a folder's entries and which are folders, or `None` when the path is no readable folder.
     pub(super) fn entries(&self, folder: &Path) -> Option<Vec<(PathBuf, bool)>> {
         let entries = self.dir.read_dir(folder).ok()?.flatten();
         let within = folder.strip_prefix(".").unwrap_or(folder);
@@ -134,8 +134,8 @@ impl Files {
         })
     }
 
-    /// Returns the target of a write, with symlinks followed inside the tree. Git's own files are rejected, because git
-    /// would act on them later.
+    /// Returns the target of a write, with symlinks followed inside the tree.
+    /// Git's own files are rejected, because git would act on them later.
     fn target(&self, relative: &Path) -> Result<PathBuf, WorkspaceError> {
         let failed = |error: io::Error| classify(relative, &error);
         let target = match self.dir.canonicalize(relative) {
@@ -177,7 +177,8 @@ fn escape(path: &Path) -> WorkspaceError {
     WorkspaceError::PathEscape(path.display().to_string())
 }
 
-/// Classifies an error. `cap-std` reports a path that leads out as a permission error without an OS error code.
+/// Classifies an error.
+/// `cap-std` reports a path that leads out as a permission error without an OS error code.
 fn classify(path: &Path, error: &io::Error) -> WorkspaceError {
     use io::ErrorKind as Kind;
     let said = || format!("{}: {error}", path.display());

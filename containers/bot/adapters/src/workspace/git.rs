@@ -159,7 +159,7 @@ impl GitOutput {
     }
 }
 
-/// Returns the transports that a clone of this origin may use, parsed as git does; redirects may lead to https.
+/// Returns the transports for a clone of this origin, parsed as git does; redirects may lead to https.
 pub(super) fn transports_of(origin: &str) -> &'static str {
     match origin.split_once("://") {
         Some(("http" | "https", _)) => "http:https",

@@ -91,8 +91,8 @@ impl Meta {
         write().map(drop).map_err(|error| infra(&error))
     }
 
-    /// Rejects a follow-up with another repository or ref than the tree's. Replacing the tree could lose unsaved work,
-    /// and ignoring the difference would change the wrong tree.
+    /// Rejects a follow-up with another repository or ref than the tree's.
+    /// Replacing the tree could lose unsaved work, and ignoring the difference would change the wrong tree.
     pub(super) fn must_fit(&self, request: WorkspaceRequest<'_>) -> Result<(), WorkspaceError> {
         let refused = |works_on: &str, other: &str| {
             Err(WorkspaceError::Refused(format!(

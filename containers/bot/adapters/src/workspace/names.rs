@@ -1,4 +1,4 @@
-//! The files of a listing or search: those that git does not ignore, or all files without a usable repository.
+//! The files of a listing or search: those git does not ignore, or all without a usable repository.
 
 use std::{
     ffi::{OsStr, OsString},

@@ -133,7 +133,7 @@ impl Drop for Group {
     }
 }
 
-/// Waits until the program has exited, without reaping it where the kernel supports that (`pidfd`, Linux 5.3).
+/// Waits for the program's exit, without reaping where the kernel supports that (`pidfd`, Linux 5.3).
 #[expect(
     deprecated,
     reason = "sound for an OwnedFd, which always is the one file it owns; its successor is unsafe to call"

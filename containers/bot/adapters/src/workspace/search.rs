@@ -21,7 +21,7 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 /// Timeout of a search, which then returns its results so far.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
-/// Returns the existing files among the names, in byte order, at most `limit`, and whether there were more.
+/// Returns existing files among the names, at most `limit` in byte order, and whether there were more.
 pub(super) fn list(
     files: &Files,
     names: &Names,
@@ -40,7 +40,7 @@ pub(super) fn list(
     (entries, names.cut)
 }
 
-/// Compiles the caller's pattern within limits; matching needs time linear in the text for every pattern.
+/// Compiles the caller's pattern within limits; matching always needs time linear in the text.
 pub(super) fn compile(pattern: &str) -> Result<Regex, WorkspaceError> {
     RegexBuilder::new(pattern)
         .size_limit(PATTERN_SIZE)

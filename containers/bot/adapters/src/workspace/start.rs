@@ -21,8 +21,8 @@ use tokio::{process::Child, runtime::Handle, sync::oneshot};
 use super::{credentials::Credentials, process::infra};
 use crate::sandbox::{Access, Domain, Sandbox, give_up_capabilities, limit};
 
-/// Starts the reader of the lifeline, then becomes the program, with empty input. The first two lines are credentials,
-/// which wait in a separate pipe.
+/// Starts the reader of the lifeline, then becomes the program, with empty input.
+/// The first two lines are credentials, which wait in a separate pipe.
 const SCRIPT: &str = r#"IFS= read -r user
 IFS= read -r password
 exec 3<&0 </dev/null
@@ -107,7 +107,7 @@ pub(super) async fn start(
     Ok(Started { child, lifeline, keeper: Keeper { _end: end } })
 }
 
-/// Spawns the command and drops it with this process's copies of the writing ends, so that readers see the end.
+/// Spawns the command and drops this process's writing ends, so that readers see the end.
 fn spawn(command: Command) -> io::Result<Child> {
     tokio::process::Command::from(command).kill_on_drop(true).spawn()
 }

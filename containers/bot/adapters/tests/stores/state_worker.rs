@@ -1,5 +1,5 @@
-//! The state Worker on a socket of this process: its own gate and stores (`ars_testkit::NativeState`), with a fixed
-//! clock. `tests/workerd` runs the same suite against the deployed Worker.
+//! The state Worker on a socket of this process, with a fixed clock (`ars_testkit::NativeState`).
+//! It has its own gate and stores. `tests/workerd` runs the same suite against the deployed Worker.
 
 use std::sync::{Arc, Mutex};
 

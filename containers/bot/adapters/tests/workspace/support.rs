@@ -67,7 +67,7 @@ pub fn thread(name: &str) -> ThreadKey {
 }
 
 impl World {
-    /// Makes a repository with `src/lib.txt` on `main`, also `topic.txt` on `topic`, and the tag `v1` on `main`.
+    /// Makes a repository with `src/lib.txt` and the tag `v1` on `main`, and also `topic.txt` on `topic`.
     pub fn origin(&self) -> PathBuf {
         let origin = self.folder.path().join("origin");
         std::fs::create_dir_all(origin.join("src")).unwrap();

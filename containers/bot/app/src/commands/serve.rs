@@ -28,7 +28,7 @@ use crate::{
 
 /// Timeout for sending the last spans.
 const TELEMETRY_LIMIT: Duration = Duration::from_secs(3);
-/// Timeout for stopping the background services. Nothing is in flight then, so they have little left to do.
+/// Timeout for stopping the background services, which have little to do without work in flight.
 const SERVICES_LIMIT: Duration = Duration::from_secs(2);
 /// Exit code of a requested crash: that of a process killed by SIGKILL.
 const CRASHED: i32 = 137;

@@ -106,7 +106,7 @@ fn yaml_message(error: &YamlError) -> String {
     }
 }
 
-/// Removes the offending value, which serde quotes before the expected form. Field names are not values.
+/// Removes the offending value, which serde quotes before the expected form, but not field names.
 fn without_values(message: &str) -> String {
     if let Some(key) = message.strip_prefix("duplicate field `").and_then(|rest| rest.strip_suffix('`')) {
         return twice(key);

@@ -66,7 +66,8 @@ pub fn grants(entries: &BTreeMap<String, Entry>) -> Result<BTreeMap<String, Gran
     checked.collect()
 }
 
-/// Returns the restrictions. An unknown agent or a malformed repository is an error, because it would restrict nothing.
+/// Returns the restrictions.
+/// An unknown agent or a malformed repository is an error, because it would restrict nothing.
 pub fn restrictions(restrict: &Restrict) -> Result<Restrictions, ConfigError> {
     if restrict.agents.iter().any(|agent| agents::find(agent).is_none()) {
         return Err(ConfigError::invalid("restrict.agents", format!("the agents are: {}", agents::names())));

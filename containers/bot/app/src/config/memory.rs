@@ -28,7 +28,7 @@ pub struct Memory {
     pub max_tokens: Option<usize>,
     /// The model that reflects; the run's own when absent.
     pub model: Option<ModelRef>,
-    /// Limit of records in a scope, 1 to 10000. Of any type, because an invalid value must not prevent the start.
+    /// Limit of records in a scope, 1 to 10000; untyped, because an invalid one must not prevent the start.
     #[serde(alias = "max_records_per_scope")]
     pub max_records_per_scope: Option<serde_json::Value>,
     /// The Worker of the memory, if it is not the one of the run history.

@@ -53,8 +53,8 @@ impl Kind {
 }
 
 impl Provider {
-    /// Completes the entry from the vendor's conventional variables, unless it has an address: the vendor's key is
-    /// never sent to another host.
+    /// Completes the entry from the vendor's conventional variables, unless it has an address.
+    /// The vendor's key is never sent to another host.
     fn configured(
         &self,
         name: &str,
@@ -96,7 +96,7 @@ impl Provider {
 /// Name of the rehearsal that `--rehearsal` adds.
 pub const REHEARSAL: &str = "rehearsal";
 
-/// Returns the providers of the environment, of the file (`entries`), and of the command line; later ones win.
+/// Returns the providers of the environment, the file (`entries`) and the command line; later ones win.
 pub fn configured(
     entries: &BTreeMap<String, Provider>,
     rehearsal: Option<PathBuf>,

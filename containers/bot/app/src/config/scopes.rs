@@ -1,5 +1,5 @@
-//! `[channels."<id>"]`, `[users."<id>"]` and the servers of `[defaults]`: settings of single channels, users and of
-//! all.
+//! `[channels."<id>"]`, `[users."<id>"]` and the servers of `[defaults]`.
+//! These are settings of single channels, of single users, and of all.
 //!
 //! Not here: overrides at run time, which replace these key by key (`ars_bot_core::overrides`).
 

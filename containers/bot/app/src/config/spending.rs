@@ -1,4 +1,4 @@
-//! `[money]`, `[prices."<provider>/<model>"]` and `[windows]`: limits of cost, prices, and context windows of models.
+//! `[money]`, `[prices."<provider>/<model>"]` and `[windows]`: cost limits, prices, context windows.
 //! Amounts are texts in dollars, such as "0.25", because a float would round them.
 
 use std::collections::BTreeMap;

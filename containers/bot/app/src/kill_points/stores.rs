@@ -22,7 +22,7 @@ impl Transport for KillingTransport {
     }
 }
 
-/// Returns the place of a route: `ledger.live_events`, `runs.put`, `transcripts.set_owner`, `memory.write`.
+/// Returns the place of a route, such as `ledger.live_events`, `runs.put` or `memory.write`.
 fn place(route: Route) -> String {
     let store = match route {
         Route::Runs(

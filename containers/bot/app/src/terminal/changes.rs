@@ -14,8 +14,9 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Counts a diff in git's form. A line of content may look like a header (`--- a` removed is `---- a`), so lines
-    /// count only within hunks, using the lengths in their headers.
+    /// Counts a diff in git's form.
+    /// A line of content may look like a header (`--- a` removed is `---- a`), so lines count only within hunks, using
+    /// the lengths in their headers.
     pub fn of(diff: &str) -> Self {
         let mut changes = Self::default();
         let (mut old_left, mut new_left) = (0_usize, 0_usize);

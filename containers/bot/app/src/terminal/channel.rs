@@ -1,4 +1,4 @@
-//! The channel of one `ars ask`: collects the replies, prints status texts, and reports the start of the run.
+//! The channel of one `ars ask`: collects replies, prints status texts, and reports the run's start.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,5 +1,5 @@
-//! Output of the commands: results on standard output, everything else on standard error. The standard macros panic
-//! when the reader closed the pipe, but a run must outlive its reader.
+//! Output of the commands: results on standard output, everything else on standard error.
+//! The standard macros panic when the reader closed the pipe, but a run must outlive its reader.
 
 use std::io::{self, Write as _};
 

@@ -19,7 +19,7 @@ impl Steps {
         Self { style }
     }
 
-    /// Returns the lines of a JSON event; `None` for kinds that are not steps, such as spans and unknown kinds.
+    /// Returns the lines of a JSON event; `None` for kinds without steps, such as spans or unknown ones.
     pub fn lines(&self, event: &Value) -> Option<String> {
         let text = |field: &str| event.get(field).and_then(Value::as_str).unwrap_or_default();
         let style = self.style;
@@ -50,7 +50,7 @@ impl Steps {
     }
 }
 
-/// Returns the exit code and the command's first line of output, which follows a line that only repeats the code.
+/// Returns the exit code and the command's first output line, after a line that only repeats the code.
 fn failed_command(code: i64, event: &Value) -> String {
     let output = event.get("output").and_then(Value::as_str).unwrap_or_default();
     let mut lines = output.lines().map(str::trim).filter(|line| !line.is_empty());

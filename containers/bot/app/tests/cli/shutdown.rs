@@ -1,5 +1,5 @@
-//! Tests of the shutdown of `ars serve`: SIGTERM and SIGINT drain, a further SIGINT stops the runs, and all leave
-//! records.
+//! Tests of the shutdown of `ars serve`.
+//! SIGTERM and SIGINT drain, a further SIGINT stops the runs, and all leave records.
 
 use ars_testkit::{FakeAnthropic, Reply};
 use rustix::process::Signal;

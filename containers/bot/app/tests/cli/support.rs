@@ -1,4 +1,4 @@
-//! A user's machine in a folder: home, data directory, a sample project, and the binary with a clean environment.
+//! A user's machine in a folder: home, data, a sample project, and the binary in a clean environment.
 
 use std::{
     path::{Path, PathBuf},

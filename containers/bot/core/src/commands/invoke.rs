@@ -56,8 +56,8 @@ impl Commands {
         table::find(id).map(|entry| (entry.output_schema)())
     }
 
-    /// Returns a visible command if the caller may invoke it. A command with a target in its input is returned
-    /// undecided. Surfaces that read a body call this first, so that an unauthorized caller cannot send one.
+    /// Returns a visible command if the caller may invoke it; a target in its input is not decided yet.
+    /// Surfaces that read a body call this first, so that an unauthorized caller cannot send one.
     ///
     /// # Errors
     ///
@@ -88,8 +88,8 @@ impl Commands {
         result
     }
 
-    /// Returns whether a message is a command that leaves a run and that its caller may invoke with this input. Writes
-    /// no audit line.
+    /// Returns whether the caller may invoke the message's command with this input and it leaves a run.
+    /// Writes no audit line.
     pub(crate) fn leaves_run(&self, caller: &Caller, recognized: &Recognized) -> bool {
         let Recognized::Command { definition, tail } = recognized else { return false };
         let raw = RawInput::Text(tail.clone());
@@ -126,8 +126,8 @@ impl Commands {
         failure
     }
 
-    /// Returns the text of the second reply once the effect of an invocation has settled, or `None` if it has none or
-    /// does not settle in time.
+    /// Returns the second reply's text once the effect of an invocation has settled.
+    /// `None` if it has none or does not settle in time.
     pub(crate) async fn settled(&self, caller: &Caller, success: &Success) -> Option<String> {
         let definition = success.definition;
         let (limits, entry) = (definition.settle?, table::find(definition.id)?);

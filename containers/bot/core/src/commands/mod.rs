@@ -1,4 +1,4 @@
-//! The commands: authorization, validation and handlers, the same for every surface (docs/reference/commands.md).
+//! The commands: authorization, validation and handlers for all surfaces (docs/reference/commands.md).
 //!
 //! A surface builds a [`Caller`] and a raw input, and renders the answer. Not here: definitions' types and the grammar
 //! (`ars-commands`), and transports.

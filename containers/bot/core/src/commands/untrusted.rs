@@ -1,4 +1,4 @@
-//! Text from outside: fenced in JSON, plain where people read it (docs/reference/events.md#untrusted-text).
+//! Text from outside: fenced in JSON, plain for people (docs/reference/events.md#untrusted-text).
 
 use ars_events::{unwrap_untrusted, wrap_untrusted};
 use schemars::JsonSchema;

@@ -22,11 +22,12 @@ pub(super) const DAY_MS: i64 = 86_400_000;
 const PAGE: u32 = 200;
 /// Allowance for a record's retries and clock skew.
 const SLACK_MS: i64 = 120_000;
-/// Overlap of each query with the previous one. A record keeps its run's finish time however late it is written, and
-/// after an outage it is written as late as the retries of lost records allow.
+/// Overlap of each query with the previous one.
+/// A record keeps its run's finish time even if it is written late, after an outage as late as retries allow.
 const OVERLAP_MS: i64 = RECORD_RETRY_TIMEOUT.as_millis() as i64 + SLACK_MS;
-/// Time for which the ledger's rows are cached, because each is as large as a prompt and 200 runs may start at once. A
-/// failed store is not queried again for the same time: all waiting requests receive the one failure.
+/// Time for which the ledger's rows are cached.
+/// Each is as large as a prompt, and 200 runs may start at once. A failed store is not queried again for the same time:
+/// all waiting requests receive the one failure.
 pub(super) const ANSWER_KEPT: Duration = Duration::from_secs(2);
 
 /// The day's sum by the store, and the reservations of other processes by the ledger.
@@ -77,8 +78,8 @@ impl Counted {
         self.held_by_others.map_or(0, |held| held.microusd)
     }
 
-    /// Drops the cached rows if this process gave up a run since they were read, and returns whether it did. The rows
-    /// skipped that run while it was reserved here, so it would not be counted at all.
+    /// Drops the cached rows if this process gave up a run since they were read; returns whether it did.
+    /// The rows skipped that run while it was reserved here, so it would not be counted at all.
     pub(super) fn forget_stale_rows(&mut self, own: &mut Own) -> bool {
         let is_given_up = std::mem::take(&mut own.is_given_up);
         if is_given_up {

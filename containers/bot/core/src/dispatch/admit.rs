@@ -1,5 +1,5 @@
-//! Stage 4, admit: the message becomes a follow-up of the thread's live run, or claims the thread for a new run
-//! (docs/reference/ingress.md#admission).
+//! Stage 4, admit (docs/reference/ingress.md#admission).
+//! The message becomes a follow-up of the thread's live run, or claims the thread for a new run.
 //!
 //! Not here: the permission to steer and its delivery (`steer`), and the plan of a new run (`plan`).
 

@@ -1,5 +1,5 @@
-//! The first stage, command: a message that begins with a command is answered without history, thread and model
-//! (docs/reference/ingress.md#commands).
+//! The first stage, command (docs/reference/ingress.md#commands).
+//! A message that begins with a command is answered without history, thread and model.
 //!
 //! Not here: the recognition of commands (`ars_commands`), and the run that some commands leave (`command_run`).
 

@@ -1,5 +1,5 @@
-//! Directives anywhere in a request's text: `agent:coding model:provider/name effort:high repo:owner/name ref:main`
-//! (docs/reference/ingress.md#directives).
+//! Directives anywhere in a request's text (docs/reference/ingress.md#directives).
+//! For example `agent:coding model:provider/name effort:high repo:owner/name ref:main`.
 //!
 //! `=` separates as well as `:`. A directive starts at the start or after white space, and its value ends at the next
 //! white space. It is removed from the model's text with the adjacent blanks. Line breaks elsewhere stay, because
@@ -14,12 +14,12 @@ use ars_types::{Effort, ModelRef, RefName};
 
 use super::code_spans::code_spans;
 
-/// Characters of program text that occur in no name of a model or a ref, and no name, path or URL of a repository.
+/// Characters of program text that no model, ref, repository name, path or URL contains.
 const CODE_MARKS: &[char] =
     &['"', '\'', '`', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', '|', '$', '*', '!', '='];
 
-/// Names of values with fields that programs read: `repo=args.repo`. Any other name with a dot may be a repository's or
-/// a branch's, such as `next.js`.
+/// Names of values with fields that programs read: `repo=args.repo`.
+/// Any other name with a dot may be a repository's or a branch's, such as `next.js`.
 const HOLDERS: &[&str] = &[
     "args", "argv", "cfg", "cls", "config", "context", "ctx", "data", "env", "event", "input", "kwargs",
     "opts", "options", "params", "process", "props", "req", "request", "self", "settings", "state", "this",
@@ -145,7 +145,8 @@ enum Applied {
     NotOurs,
 }
 
-/// Applies one directive. The fault does not quote the value, because a pasted secret may be in its place.
+/// Applies one directive.
+/// The fault does not quote the value, because a pasted secret may be in its place.
 fn apply(choices: &mut Choices, key: &str, value: &str) -> Result<Applied, DirectiveFault> {
     let is_taken = match key {
         "agent" => {

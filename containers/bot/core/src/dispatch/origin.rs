@@ -3,7 +3,7 @@
 //! The gate and memory use names, git uses origins, so two spellings of one place must not be two repositories.
 //! Symbolic links and host aliases are not resolved. Not here: the origins a request may name (`repositories`).
 
-/// Prefix of an unconfigured repository's name, which keeps it from matching the slug of a restriction or a grant.
+/// Prefix of an unconfigured repository's name, so that it matches no slug of a restriction or grant.
 const UNCONFIGURED: &str = "origin:";
 /// A suffix that git ignores at the end of a path.
 const SUFFIX: &str = ".git";
@@ -15,14 +15,14 @@ pub(crate) fn is_same(a: &str, b: &str) -> bool {
     identity(a) == identity(b)
 }
 
-/// Returns the name of an unconfigured repository: distinct for distinct places, and without a password in the origin.
+/// Returns the name of an unconfigured repository, distinct for each place and without a password.
 pub(super) fn name(origin: &str) -> String {
     format!("{UNCONFIGURED}{}", identity(origin))
 }
 
-/// Returns the slug that a restriction uses for the place on any host: the last two parts of its path, as `owner/name`.
-/// `None` for a path with one part. A copy of a restricted repository elsewhere is restricted too, which is safer than
-/// a bypass by a second host name.
+/// Returns the slug that a restriction uses for the place on any host.
+/// It is the last two parts of the path, as `owner/name`, or `None` for a path with one part. A copy of a restricted
+/// repository elsewhere is restricted too, which is safer than a bypass by a second host name.
 pub(super) fn slug(origin: &str) -> Option<String> {
     let place = identity(origin);
     let mut parts = place.rsplit('/').filter(|part| !part.is_empty());
@@ -35,8 +35,8 @@ pub(super) fn of_name(name: &str) -> &str {
     name.strip_prefix(UNCONFIGURED).unwrap_or(name)
 }
 
-/// Returns the place without its spelling: scheme, user, default port, `.git` and redundant slashes. Host names ignore
-/// case, as do paths of code hosts. A disk does not.
+/// Returns the place without its spelling: scheme, user, default port, `.git` and redundant slashes.
+/// Host names ignore case, as do paths of code hosts. A disk does not.
 fn identity(origin: &str) -> String {
     match on_host(origin) {
         Some((host, path)) => format!("{}/{}", host.to_lowercase(), bare(&path.to_lowercase())),

@@ -23,8 +23,8 @@ pub(crate) struct ParsedRequest {
     pub(crate) stages: Vec<Stage>,
 }
 
-/// Fetches the history and parses the text. Choices made outside the text override directives, and both override the
-/// thread's earlier choices.
+/// Fetches the history and parses the text.
+/// Choices made outside the text override directives, and both override the thread's earlier choices.
 pub(super) async fn parse(context: &RunContext, request: &Request) -> Result<ParsedRequest, Refusal> {
     let started_at = context.clock().now();
     let history = request.io.history().await;

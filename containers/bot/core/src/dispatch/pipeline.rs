@@ -42,8 +42,9 @@ enum Dispatched {
     Repeated(FirstUse),
 }
 
-/// Serves one request to its end and replies through `io`. During a drain the request is rejected before any stage,
-/// also when it would steer a live run: that run ends here, and a follow-up it does not read would become a new run.
+/// Serves one request to its end and replies through `io`.
+/// During a drain the request is rejected before any stage, also when it would steer a live run: that run ends here,
+/// and a follow-up it does not read would become a new run.
 pub(crate) async fn dispatch(context: &RunContext, message: IncomingMessage, io: Arc<dyn ChannelIo>) {
     let Some(in_flight) = context.in_flight().try_enter() else {
         io.rejected_by_shutdown();
@@ -66,9 +67,9 @@ pub(crate) async fn serve_requeued(mut queue: RequeueReceiver) {
     }
 }
 
-/// Dispatches an unread follow-up, also during a drain. It is prose even if joined follow-ups begin like a command. A
-/// refusal quotes the message, because its sender expects it to run and may read the refusal on the channel of the run
-/// that did not read it.
+/// Dispatches an unread follow-up, also during a drain.
+/// It is prose even if joined follow-ups begin like a command. A refusal quotes the message, because its sender expects
+/// it to run and may read the refusal on the channel of the run that did not read it.
 async fn dispatch_requeued(requeued: Requeued) {
     let Requeued { context, message, io, in_flight } = requeued;
     if let Err(rejected) = serve(&context, Request { message, io, in_flight }).await {

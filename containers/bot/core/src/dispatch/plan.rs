@@ -41,8 +41,8 @@ impl RunPlan {
     }
 }
 
-/// Plans a run for a free thread. The thread's own repository is read here and not earlier, because the thread's
-/// previous run may have created it.
+/// Plans a run for a free thread.
+/// The thread's own repository is read here and not earlier, because the thread's previous run may have created it.
 pub(super) async fn plan_run(
     context: &RunContext,
     thread: &ThreadKey,

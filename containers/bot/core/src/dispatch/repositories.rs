@@ -40,8 +40,8 @@ pub(super) fn authorize_name(actor: &Actor, settings: &Settings, name: &str) -> 
     authorize(actor, settings, &configured(name, settings).unwrap_or_else(unknown))
 }
 
-/// Checks the gate under every name of the repository's place, configured or read from its path, so that a restriction
-/// of one name applies to all of them.
+/// Checks the gate under every name of the repository's place, configured or read from its path.
+/// A restriction of one name applies to all of them.
 fn authorize(actor: &Actor, settings: &Settings, repository: &Repository) -> Result<(), Refusal> {
     let others =
         settings.repositories.iter().filter(|other| origin::is_same(&other.origin, &repository.origin));
@@ -57,8 +57,9 @@ fn configured(name: &str, settings: &Settings) -> Option<Repository> {
     settings.repositories.iter().find(|repository| repository.name == name).cloned()
 }
 
-/// Returns the repository of a path or URL in the request: only for the machine's own user, or below an allowed prefix.
-/// The configured repository if it is at the same place.
+/// Returns the repository of a path or URL in the request.
+/// It must come from the machine's own user, or be below an allowed prefix. A configured repository at the same place
+/// wins.
 fn direct(origin: &str, actor: &Actor, settings: &Settings) -> Option<Repository> {
     // A server decodes `%67` to `g` and does not treat the part after `?` as a path, so a comparison cannot see through
     // such spellings.

@@ -1,5 +1,5 @@
-//! Stage 5, start: the day's spend is reserved and the run claimed in the ledger, unless another process owns the
-//! thread there.
+//! Stage 5, start: the day's spend is reserved and the run claimed in the ledger.
+//! A thread that another process owns there is not claimed.
 //!
 //! Not here: the life of the claimed run (`lifecycle`).
 

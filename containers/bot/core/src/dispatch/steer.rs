@@ -109,8 +109,9 @@ impl<'a> Steering<'a> {
         Ok(None)
     }
 
-    /// Steers the run of another process that owns the thread. Returns `None` without one, or when the ledger does not
-    /// answer. For messages without a plan, because the ledger's claim reports the owner to all others.
+    /// Steers the run of another process that owns the thread.
+    /// Returns `None` without one, or when the ledger does not answer. For messages without a plan, because the
+    /// ledger's claim reports the owner to all others.
     pub(super) async fn steer_any_remote(&self, context: &RunContext) -> Result<Option<Notice>, Refusal> {
         let Some(live) = context.live() else { return Ok(None) };
         let rows = match timeout(CLAIM_TIMEOUT, live.ledger().live()).await {
@@ -162,8 +163,8 @@ impl<'a> Steering<'a> {
         Ok(Some(Notice::Steered(owner.facts(context))))
     }
 
-    /// Returns the text for the run. A run keeps its repository and ref, so directives that name others stay in the text
-    /// for the model to answer.
+    /// Returns the text for the run.
+    /// A run keeps its repository and ref, so directives that name others stay in the text for the model to answer.
     fn text(&self, context: &RunContext, owner: &OwnerRun<'_>) -> &str {
         let choices = self.choices;
         let is_owners = |named: &String| {
@@ -189,8 +190,9 @@ impl<'a> Steering<'a> {
         Ok(())
     }
 
-    /// Queues the message in the ledger's inbox of a run. Returns its number there, or `None` when the run is not live.
-    /// Retried when the answer may be lost, because copies are recognized by their delivery id.
+    /// Queues the message in the ledger's inbox of a run.
+    /// Returns its number there, or `None` when the run is not live. Retried when the answer may be lost, because
+    /// copies are recognized by their delivery id.
     async fn queue(&self, context: &RunContext, run: &RunId, note: &Note) -> Result<Option<u64>, StoreError> {
         let Some(live) = context.live() else { return Ok(None) };
         let message = note.message();
@@ -224,8 +226,8 @@ async fn meta_of(context: &RunContext, run: &RunId) -> Result<Option<Meta>, Thre
     })
 }
 
-/// Returns whether a run of another process may have read its inbox for the last time, which it does after it acquired
-/// the reply permit.
+/// Returns whether a run of another process may have read its inbox for the last time.
+/// It does so after it acquired the reply permit.
 async fn is_ending(context: &RunContext, run: &RunId) -> bool {
     let Some(live) = context.live() else { return false };
     match live.ledger().live().await {

@@ -81,7 +81,7 @@ impl HistoryWriter {
         provisional
     }
 
-    /// Writes the tombstone of a run that the shutdown does not wait for. Returns `false` when it was outdated first.
+    /// Writes a tombstone that the shutdown does not await; returns `false` when it was outdated first.
     ///
     /// # Errors
     /// The store's error, behind its retries.
@@ -121,8 +121,8 @@ impl HistoryWriter {
         }
     }
 
-    /// Tries once more to write a lost record. Until it is written the ledger has the run as live, and the next process
-    /// would resume it.
+    /// Tries once more to write a lost record.
+    /// Until it is written the ledger has the run as live, and the next process would resume it.
     pub async fn retry_lost_record(&self, due: &FinalRecord<'_>) -> RecordWrite {
         let Ok(write) = self.attempt(due).await else { return RecordWrite::Lost };
         self.lost.fetch_sub(1, Ordering::Relaxed);
@@ -146,8 +146,8 @@ impl HistoryWriter {
         self.put_final(due.record, due.live).await
     }
 
-    /// Adds the cost of a run's reflection to its record. A record that was deleted or is another process's stays
-    /// unchanged.
+    /// Adds the cost of a run's reflection to its record.
+    /// A record that was deleted or is another process's stays unchanged.
     pub async fn add_reflection(&self, mut record: RunRecord, microusd: u64) {
         record.extra.insert(REFLECTION_COST.to_owned(), microusd.into());
         let record = budget::fit(record);
@@ -165,8 +165,8 @@ impl HistoryWriter {
         }
     }
 
-    /// Ends the live run where there is a ledger. The ledger may have an untracked run too, if the answer to its claim was
-    /// lost.
+    /// Ends the live run where there is a ledger.
+    /// The ledger may have an untracked run too, if the answer to its claim was lost.
     async fn put_final(&self, record: &RunRecord, live: Option<&Live>) -> Result<RecordWrite, StoreError> {
         let Some(live) = live else { return self.put(record).await };
         match live.finish(record).await {

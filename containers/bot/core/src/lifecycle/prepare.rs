@@ -1,5 +1,4 @@
-//! The preparation of a created run before its first model call: the thread's working tree, recalled memory, and the
-//! system prompt made of both.
+//! The preparation of a new run: working tree, recalled memory, and the system prompt made of both.
 //!
 //! The run is in the ledger and its event stream open, so a requester can watch a long clone and stop it.
 
@@ -43,7 +42,7 @@ impl Source<'_> {
     }
 }
 
-/// Completes the assignment of a run that follows `prior_turns` turns. Returns the run's part in memory, if it has one.
+/// Completes the assignment of a run after `prior_turns` turns; returns its part in memory, if any.
 pub(super) async fn prepare_run(
     context: &RunContext,
     source: &Source<'_>,
@@ -148,8 +147,7 @@ fn run_meta_event(
     }
 }
 
-/// Composes the system prompt: recalled memory, the agent's prompt, then the instructions of people, the repository and
-/// skills.
+/// Composes the system prompt: memory, agent, then instructions of people, repository and skills.
 fn system_prompt(
     assignment: &Assignment,
     facts: Option<&WorkspaceFacts>,

@@ -1,5 +1,4 @@
-//! Unread follow-ups: run as one turn when the run ended, rejected when it was stopped, forwarded to the owner when it
-//! continues in another process.
+//! Unread follow-ups: run as one turn, rejected after a stop, or forwarded to the run's new owner.
 
 use std::sync::Arc;
 
@@ -23,8 +22,8 @@ pub(super) struct EndedRun<'a> {
 }
 
 impl EndedRun<'_> {
-    /// Rejects the follow-ups that cannot run, and returns the others. Those of a stopped run do not run, nor do those
-    /// without a known sender.
+    /// Rejects the follow-ups that cannot run, and returns the others.
+    /// Those of a stopped run do not run, nor do those without a known sender.
     pub(super) async fn reject(&self, follow_ups: Vec<FollowUp>) -> Vec<FollowUp> {
         let is_stopped = matches!(self.status, RunStatus::StoppedSoft | RunStatus::StoppedHard);
         let mut runnable = Vec::new();
@@ -46,15 +45,15 @@ impl EndedRun<'_> {
         runnable
     }
 
-    /// Queues these follow-ups as one turn. One that came through another process runs in its sender's name, as the inbox
-    /// holds it, and is answered on the run's own channel.
+    /// Queues these follow-ups as one turn.
+    /// One from another process runs in its sender's name, as the inbox holds it, and is answered on the run's channel.
     pub(super) fn dispatch(&self, context: &RunContext, follow_ups: &[FollowUp]) {
         let senders = follow_ups.iter().filter_map(|follow_up| self.sender_of(follow_up));
         requeue_as_one_turn(context, &self.facts.agent, senders);
     }
 
-    /// Forwards follow-ups to the process that continues the run. The ledger has the numbered ones. Where the run is over
-    /// there too, they become a turn.
+    /// Forwards follow-ups to the process that continues the run.
+    /// The ledger has the numbered ones. Where the run is over there too, they become a turn.
     pub(super) async fn forward(&self, context: &RunContext, id: &RunId, follow_ups: Vec<FollowUp>) {
         let Some(live) = context.live() else { return };
         let mut too_late = Vec::new();

@@ -1,5 +1,5 @@
-//! The first part of a run's life: its creation, the head of its event stream, its provisional record, and its
-//! preparation up to the first model call.
+//! The first part of a run's life, from its creation to its first model call.
+//! It opens the event stream, writes the provisional record and prepares the run.
 //!
 //! Not here: the claim (`dispatch::start`), and the rest of the run, which a resumed run shares (`drive`, `finish`).
 
@@ -82,8 +82,8 @@ pub(crate) async fn start(context: &RunContext, request: Request, dispatched: Di
     active.finish(context, assignment, remembering, report).await;
 }
 
-/// Publishes the first events of a run: the request's span, the stages before the run, input, and context. `run_meta`
-/// follows once the working tree is open (`prepare`).
+/// Publishes the first events: the request's span, the stages before the run, input, and context.
+/// `run_meta` follows once the working tree is open (`prepare`).
 fn publish_head(
     context: &RunContext,
     run: &RunHandle,
@@ -121,7 +121,7 @@ fn recent(history: &[HistoryTurn]) -> &[HistoryTurn] {
     &history[history.len() - fitting.count()..]
 }
 
-/// Returns the initial conversation. Providers require that it starts with the user and holds no empty text.
+/// Returns the initial conversation: providers require a user's turn first and no empty text.
 fn initial_conversation(earlier: &[HistoryTurn], request: &str) -> Vec<Turn> {
     let spoken = earlier.iter().filter(|turn| !turn.text.trim().is_empty());
     let from_user = spoken.skip_while(|turn| turn.role == Role::Assistant);

@@ -77,7 +77,7 @@ impl LedgerClaim {
         }
     }
 
-    /// Stores that the reply was delivered: a process that closes the run later may then report how it ended.
+    /// Stores that the reply was delivered, so that a process that closes the run may report its end.
     pub async fn mark_replied(&self, status: RunStatus) {
         match self {
             Self::Untracked => {}

@@ -52,8 +52,8 @@ pub(super) struct Inner {
 pub enum Claimed {
     /// This generation owns the run.
     Granted,
-    /// The ledger did not answer or lacks the route. The run continues and ends with its process. The ledger may have it
-    /// nevertheless ([`Live::track_unconfirmed`]).
+    /// The ledger did not answer or lacks the route.
+    /// The run continues and ends with its process. The ledger may have it nevertheless ([`Live::track_unconfirmed`]).
     Unconfirmed,
     /// Another process owns the thread's run.
     ThreadLive(Holder),

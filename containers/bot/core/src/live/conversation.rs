@@ -10,8 +10,9 @@ use ars_wire::{
     transcript::{Attachment, Part, Transcript},
 };
 
-/// Most characters of a conversation. A resume reads it in one answer of at most 64 MiB, in which escaping can double
-/// it. A longer conversation is not stored any further, and its run cannot be resumed.
+/// Maximum characters of a stored conversation.
+/// A resume reads it in one answer of at most 64 MiB, in which escaping can double it. A longer conversation is not
+/// stored any further, and its run cannot be resumed.
 const MAX_SIZE: usize = 30 << 20;
 /// Bytes around a row in that answer.
 const ROW_OVERHEAD: usize = 64;
@@ -44,8 +45,9 @@ impl Conversation {
         self.inbox_consumed
     }
 
-    /// Stores further turns. The first call makes this process the transcript's owner, because a transcript refuses
-    /// every other writer. A call repeated after a failure writes the same rows.
+    /// Stores further turns.
+    /// The first call makes this process the transcript's owner, because a transcript refuses every other writer. A
+    /// call repeated after a failure writes the same rows.
     pub(super) async fn append(
         &mut self,
         transcripts: &dyn Transcripts,

@@ -69,7 +69,7 @@ impl FlushCursor {
         self.flushed.load(Ordering::Acquire)
     }
 
-    /// Advances the position to `seq` if the events up to `after` are flushed. Otherwise it stays before the gap.
+    /// Advances to `seq` if the events up to `after` are flushed; otherwise stays before the gap.
     pub(super) fn advance(&self, after: u64, seq: u64) {
         let advanced = |flushed: u64| (flushed >= after).then(|| flushed.max(seq));
         // A position that stays only causes events to be sent twice, which replaces them with themselves.
@@ -81,8 +81,8 @@ impl FlushCursor {
         self.feed.request_stop(mode);
     }
 
-    /// Aborts the driver here, because another generation owns the run. An unconfirmed run continues without the
-    /// ledger.
+    /// Aborts the driver here, because another generation owns the run.
+    /// An unconfirmed run continues without the ledger.
     pub(super) fn fence_out(&self) {
         if !self.is_confirmed() {
             return;

@@ -24,8 +24,9 @@ use crate::{
 
 /// Longest delay of an event.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// Shortest pause between two flushes. Among 200 runs one nearly always has a full batch, and without a pause each
-/// batch would be a request (docs/decisions/0007).
+/// Shortest pause between two flushes.
+/// Among 200 runs one nearly always has a full batch, and without a pause each batch would be a request
+/// (docs/decisions/0007).
 const GAP: Duration = Duration::from_millis(250);
 /// Interval at which leases are extended.
 const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -146,8 +147,9 @@ fn batches(cursors: &[Arc<FlushCursor>], mode: Mode) -> Vec<Vec<Part>> {
 }
 
 impl Inner {
-    /// Sends a batch. A batch with refused content is sent run by run, so that a refusal of one run's events does not
-    /// hold up the others. Returns an error when a part has to be sent again.
+    /// Sends a batch.
+    /// A batch with refused content is sent run by run, so that a refusal of one run's events does not hold up the
+    /// others. Returns an error when a part has to be sent again.
     async fn send_or_split(&self, batch: &[Part], mode: Mode) -> Result<(), StoreError> {
         let sent = self.send(batch, mode).await;
         match sent {
@@ -195,8 +197,8 @@ impl Part {
         self.cursor.flushed() >= self.after
     }
 
-    /// Drops events that the ledger refuses permanently; the run's record has them. Events are kept for a ledger that
-    /// does not know this process or lacks the route, because both can be repaired.
+    /// Drops events that the ledger refuses permanently; the run's record has them.
+    /// Events are kept for a ledger that does not know this process or lacks the route, because both can be repaired.
     fn drop_if_refused(&self, sent: Result<(), StoreError>) -> Result<(), StoreError> {
         let error = match sent {
             Err(error) if refuses_content(&error) => error,

@@ -1,4 +1,4 @@
-//! The end of a tracked run in the ledger: the reply permit, the mark behind the reply, and the handoff.
+//! A tracked run's end in the ledger: the reply permit, the mark behind the reply, and the handoff.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use super::{
 };
 use ars_bot_ports::{Owned, StoreError, StoreErrorKind};
 
-/// Timeout for acquiring the reply permit, including hung attempts. Together with one heartbeat interval it stays below
-/// the lease, so no other owner can reply first.
+/// Timeout for acquiring the reply permit, including hung attempts.
+/// Together with one heartbeat interval it stays below the lease, so no other owner can reply first.
 const PERMIT_TIMEOUT: Duration = Duration::from_secs(18);
-/// Minimum timeout of a request once the deadline has passed, for example after a suspension. Two such requests still
-/// end before the lease expires.
+/// Minimum timeout of a request once the deadline has passed, for example after a suspension.
+/// Two such requests still end before the lease expires.
 const MIN_TIMEOUT: Duration = Duration::from_millis(750);
 /// Timeout of the flush before a handoff.
 const HANDOFF_FLUSH_TIMEOUT: Duration = Duration::from_secs(6);
@@ -53,8 +53,8 @@ impl TrackedRun {
         }
     }
 
-    /// Stores the state before the phase changes: a reclaimed run that is `finishing` without a status counts as one
-    /// that has replied.
+    /// Stores the state before the phase changes.
+    /// A reclaimed run that is `finishing` without a status counts as one that has replied.
     async fn request_permit(&self, until: Instant, is_requested: &mut bool) -> Result<Owned, StoreError> {
         match with_deadline(until, self.try_state()).await? {
             Owned::Done(()) => {

@@ -69,8 +69,8 @@ impl LiveRow {
         }
     }
 
-    /// Returns `true` if `token` is the run's capability token. Compares in constant time. A stored text of another
-    /// form opens nothing: the owner replaces it, as the registry does.
+    /// Returns `true` if `token` is the run's capability token, compared in constant time.
+    /// A stored text of another form opens nothing: the owner replaces it, as the registry does.
     pub(crate) fn is_opened_by(&self, token: &str) -> bool {
         self.token.as_ref().is_some_and(|own| is_token(own) && own.as_bytes().ct_eq(token.as_bytes()).into())
     }

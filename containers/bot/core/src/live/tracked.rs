@@ -81,8 +81,9 @@ pub enum StepDurability {
 }
 
 impl Live {
-    /// Adds a claimed or reclaimed run to the flush. The ledger has its events up to `flushed`. Its present events are
-    /// the head, which is stored with the first step at the latest, so that a resumed run still shows its request.
+    /// Adds a claimed or reclaimed run to the flush.
+    /// The ledger has its events up to `flushed`. Its present events are the head, which is stored with the first step
+    /// at the latest, so that a resumed run still shows its request.
     pub fn track(&self, run: &RunHandle, mailbox: &Mailbox, flushed: u64) -> TrackedRun {
         let cursor = FlushCursor::new(self.owner(run.id()), run.feed(), mailbox.clone(), flushed);
         TrackedRun::new(self.clone(), self.insert(run, cursor), run.token(), run.last_seq())
@@ -120,8 +121,8 @@ impl TrackedRun {
         self.is_resumable.store(true, Ordering::Release);
     }
 
-    /// Whether the run may be handed off. A run without a stored step, or one that continued behind a step that could
-    /// not be stored, holds the shutdown instead.
+    /// Whether the run may be handed off.
+    /// A run without a stored step, or past a step that could not be stored, holds the shutdown instead.
     pub fn is_resumable(&self) -> bool {
         self.is_resumable.load(Ordering::Acquire)
     }
@@ -251,8 +252,8 @@ impl TrackedRun {
         self.judge(tried, "run state not stored")
     }
 
-    /// Puts those events of the head into the state that the ledger lacks: flushing each new run at once would cost one
-    /// request per run (docs/decisions/0007).
+    /// Puts those events of the head into the state that the ledger lacks.
+    /// Flushing each new run at once would cost one request per run (docs/decisions/0007).
     fn keep_head(&self) {
         let unflushed = self.cursor.unflushed().1.into_iter().take_while(|event| event.seq <= self.head);
         let head: Vec<Value> = unflushed.filter_map(|event| serde_json::from_str(&event.json).ok()).collect();

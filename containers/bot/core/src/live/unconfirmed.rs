@@ -72,8 +72,8 @@ impl UnconfirmedClaim {
         }
     }
 
-    /// Stores the status before the phase changes: a reclaimed run that is `finishing` without a status counts as one
-    /// that has replied.
+    /// Stores the status before the phase changes.
+    /// A reclaimed run that is `finishing` without a status counts as one that has replied.
     async fn request_permit(&self, status: RunStatus) -> Result<Owned, StoreError> {
         match self.store_end(status, false).await? {
             Owned::Done(()) => self.live.ledger().finishing(&self.cursor.owner).await,
@@ -107,8 +107,8 @@ impl UnconfirmedClaim {
         })
     }
 
-    /// Like [`Self::final_flush`], but limited only by the store's own timeout: the record waits for the answer, and a
-    /// slow ledger must not lose it.
+    /// Like [`Self::final_flush`], but limited only by the store's own timeout.
+    /// The record waits for the answer, and a slow ledger must not lose it.
     pub(super) async fn flush_before_record(&self) -> FinalFlush {
         match self.live.flush_run(&self.cursor).await {
             Err(error) if is_transient(&error) => {

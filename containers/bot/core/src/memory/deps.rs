@@ -28,8 +28,8 @@ impl MemoryDeps {
         Recaller { store: Arc::clone(&self.store), budget: self.budget }
     }
 
-    /// Returns the reflector for a run of this model. `None` when the model's provider is not configured, or money is
-    /// capped and the model's price unknown.
+    /// Returns the reflector for a run of this model.
+    /// `None` when the model's provider is not configured, or money is capped and the model's price unknown.
     pub fn reflector(
         &self,
         own: (&ModelRef, &Arc<dyn ModelClient>),

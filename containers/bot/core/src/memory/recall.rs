@@ -58,7 +58,7 @@ impl Recaller {
     }
 }
 
-/// Redacts the record, because a secret may be known only since it was written. `None` for an empty rest.
+/// Redacts the record for secrets known only since its write; `None` for an empty rest.
 pub(super) fn cleaned(record: MemoryRecord, redactor: &Redactor) -> Option<MemoryRecord> {
     let text = redactor.clean(&record.text, usize::MAX);
     let source_thread_key = redactor.clean(&record.source_thread_key, usize::MAX);

@@ -86,8 +86,8 @@ pub struct Kept {
 }
 
 impl Reflector {
-    /// Reflects: at most one call of the model, then at most one write per scope. Never fails. If the model has a
-    /// price, `guard` authorizes the maximum cost of the call first and records its cost.
+    /// Makes at most one call of the model, then at most one write per scope; never fails.
+    /// If the model has a price, `guard` authorizes the maximum cost of the call first and records its cost.
     pub async fn reflect(&self, run: &Reflection<'_>, guard: &dyn SpendGuard) -> Outcome {
         let Reflection { prior_turns, tool_calls, agent, .. } = *run;
         let ended = Ended { tool_calls, prior_turns, is_review: agent.gives_verdict() };
@@ -134,8 +134,8 @@ impl Reflector {
         Outcome::Kept(self.write(run.run, &batches).await)
     }
 
-    /// Returns the records in the model's prompt: of each scope first those that the run was shown, then the newest
-    /// that match its request.
+    /// Returns the records in the model's prompt, per scope.
+    /// Those that the run was shown precede the newest ones that match its request.
     async fn shown(&self, run: &Reflection<'_>) -> Vec<MemoryRecord> {
         let asked = transcript::user_text(run.turns.get(run.prior_turns..).unwrap_or(run.turns));
         let request = self.redactor.clean(&asked, usize::MAX);

@@ -26,7 +26,7 @@ pub(crate) struct Remembering {
 }
 
 impl Remembering {
-    /// Recalls for a request. Returns the run's part and the block for its prompt, or `None` where memory is off.
+    /// Recalls for a request: returns the run's part and its prompt block, or `None` where memory is off.
     pub(crate) async fn begin(
         context: &RunContext,
         message: &IncomingMessage,
@@ -107,8 +107,8 @@ impl Remembering {
     }
 }
 
-/// Returns the number of tool calls in a conversation, including those of earlier processes. Turns before a run are
-/// texts.
+/// Returns the number of tool calls in a conversation, including those of earlier processes.
+/// Turns before a run are texts.
 fn calls_in(turns: &[Turn]) -> u32 {
     let parts = turns.iter().flat_map(|turn| &turn.parts);
     let calls = parts.filter(|part| matches!(part, Part::ToolCall { .. })).count();

@@ -1,5 +1,4 @@
-//! The spend guard of a run's reflection: the caps of the run and of the day limit it, and its cost becomes part of the
-//! run's.
+//! The spend guard of a run's reflection: the caps of run and day limit it, and its cost is the run's.
 
 use std::sync::{Mutex, PoisonError};
 

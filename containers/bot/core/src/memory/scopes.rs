@@ -1,4 +1,4 @@
-//! The scopes of one run: those that apply to it and that its user may read (docs/reference/configuration.md#policy).
+//! The scopes that apply to a run and that its user may read (docs/reference/configuration.md#policy).
 //!
 //! A user that may read a user's, channel's or repository's memory may also write it. For the organization's memory the
 //! channel's visibility decides at the write (`ars_memory::reflection`).

@@ -12,7 +12,7 @@ use super::*;
 /// Timeout for a store that answers.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// One document with compare-and-swap, as in the store. Tests can write to it concurrently, or make it unavailable.
+/// One document with compare-and-swap; tests can write to it concurrently, or make it unavailable.
 #[derive(Default)]
 struct Shared {
     loaded: StdMutex<Document>,

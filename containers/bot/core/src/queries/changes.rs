@@ -12,7 +12,7 @@ use tokio::{
 use super::{Queries, RunFilter, RunSummary, list::Shown};
 use crate::{context::RunContext, registry::IndexChange};
 
-/// Interval at which the live runs of other processes are compared, and expired runs leave the registry.
+/// Interval for comparing other processes' live runs, and for dropping expired ones from the registry.
 const REFRESH_EVERY: Duration = Duration::from_secs(20);
 
 /// A change of the list.

@@ -16,7 +16,7 @@ static PERMITS: Semaphore = Semaphore::const_new(MAX_DIFFS);
 /// The changes in a working tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TreeDiff {
-    /// A unified diff against the commit that the thread started from, without secrets. Empty without changes.
+    /// A unified diff without secrets against the thread's starting commit; empty without changes.
     Text(String),
     /// The thread has no working tree on this machine.
     NoTree,

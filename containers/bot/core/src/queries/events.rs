@@ -10,7 +10,7 @@ use crate::{
     registry::{Frame, Subscription},
 };
 
-/// Interval at which the events of another process's run are read. The default flush interval is shorter.
+/// Interval at which another process's events are read, longer than the default flush interval.
 const POLL_EVERY: Duration = Duration::from_secs(2);
 
 /// The events of one run.
@@ -56,8 +56,8 @@ impl Queries {
 }
 
 impl RemoteEvents {
-    /// Returns the next frames, or `None` once the run has ended or this process owns it. A client that reconnects then
-    /// reads its end or follows it here.
+    /// Returns the next frames, or `None` once the run has ended or this process owns it.
+    /// A client that reconnects then reads its end or follows it here.
     pub async fn next(&mut self) -> Option<Vec<Frame>> {
         loop {
             if self.has_polled {

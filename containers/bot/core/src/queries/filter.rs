@@ -29,7 +29,7 @@ impl RunFilter {
             && is(&self.user, Some(&run.user_id))
     }
 
-    /// Returns the readable runs that meet the conditions for which the store's list has no field of its own.
+    /// Returns the readable runs that meet the conditions for which the store's list has no field.
     pub(super) fn within(&self, readable: Filter) -> Filter {
         let repo = self.repo.iter().map(|repo| Filter::ReposIn(vec![repo.clone()]));
         let user = self.user.iter().map(|user| Filter::UserIs(user.clone()));

@@ -72,7 +72,7 @@ impl Queries {
         found.map_err(|error| if listing.is_unavailable { QueryError::Unavailable } else { error })
     }
 
-    /// Returns the row of a run of another process, opened by its token. The registry decides about its own runs.
+    /// Returns the row of another process's run, opened by its token; the registry decides about its own.
     pub(super) async fn open_remote(&self, reader: &Reader<'_>, id: &RunId) -> Option<LiveRow> {
         if reader.token.is_empty() || self.context.registry().get(id).is_some() {
             return None;

@@ -138,8 +138,8 @@ impl Queries {
         Known { active, finished, live, is_partial: listing.is_unavailable }
     }
 
-    /// Returns stored runs that the viewer may read, and the cursor behind a full page. The history filters them, so that
-    /// a page is full however many other runs there are; the result is checked again.
+    /// Returns stored runs that the viewer may read, and the cursor behind a full page.
+    /// The history filters them, so that a page is full however many other runs there are; the result is checked again.
     pub(super) async fn stored(
         &self,
         viewer: &Viewer,
@@ -168,8 +168,8 @@ fn summaries(runs: Vec<RunEntry>) -> Vec<RunSummary> {
     runs.into_iter().map(|run| run.summary).collect()
 }
 
-/// Returns one page of finished runs and the cursor of the next one. The registry's form of a run wins over the stored
-/// one.
+/// Returns one page of finished runs and the cursor of the next one.
+/// The registry's form of a run wins over the stored one.
 fn merge(
     local: Vec<RunSummary>,
     stored: StoredPage,

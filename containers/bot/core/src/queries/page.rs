@@ -13,8 +13,8 @@ use super::{
     list::{Known, MAX_ROWS},
 };
 
-/// Most requests to the history for one page. A request can return fewer rows than wanted, because records of live runs
-/// are provisional.
+/// Most requests to the history for one page.
+/// A request can return fewer rows than wanted, because records of live runs are provisional.
 const MAX_REQUESTS: usize = 5;
 
 /// The part of a list.
@@ -155,7 +155,7 @@ fn cursor_behind(run: &RunEntry) -> Option<Cursor> {
     Some(Cursor { finished_at, id: run.summary.id.clone() })
 }
 
-/// Merges the finished runs of the registry and of the history, newest first. The registry's form of a run is newer.
+/// Merges the finished runs of registry and history, newest first; the registry's form of a run wins.
 fn merged(local: Vec<RunEntry>, stored: Vec<RunEntry>) -> Vec<RunEntry> {
     let mut runs = local;
     for row in stored {

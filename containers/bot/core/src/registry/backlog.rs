@@ -1,4 +1,4 @@
-//! A bounded backlog of a run's events: the newest ones, and a protected head (docs/reference/limits.md#runs).
+//! A bounded backlog of a run's newest events and a protected head (docs/reference/limits.md#runs).
 //!
 //! Memory never grows with the length of a run.
 
@@ -8,7 +8,7 @@ use std::{collections::VecDeque, sync::Arc};
 const MAX_EVENTS: usize = 5000;
 /// Maximum bytes of event JSON kept.
 const MAX_BYTES: usize = 4 << 20;
-/// Maximum bytes of the protected head: the input, context and `run_meta` events at the start, which are never evicted.
+/// Maximum bytes of the head: the first input, context and `run_meta` events, which are never evicted.
 const MAX_HEAD_BYTES: usize = 512 << 10;
 
 /// One kept event.
@@ -31,7 +31,8 @@ pub struct Backlog {
 }
 
 impl Backlog {
-    /// Adds the next event. One that `belongs_to_head` is protected from eviction if all events before it are, too.
+    /// Adds the next event.
+    /// One that `belongs_to_head` is protected from eviction if all events before it are, too.
     pub fn push(&mut self, event: Kept, belongs_to_head: bool) {
         let size = event.json.len();
         self.head_closed |= !belongs_to_head || self.head_bytes + size > MAX_HEAD_BYTES;

@@ -183,8 +183,8 @@ impl Run {
         }
     }
 
-    /// Records the stop and fires the signals. Returns `false` when the run has finished. A hard stop never becomes
-    /// soft.
+    /// Records the stop and fires the signals.
+    /// Returns `false` when the run has finished. A hard stop never becomes soft.
     pub(super) fn request_stop(&self, mode: StopMode, actor: Option<Actor>, now: UnixMillis) -> bool {
         {
             let mut state = self.lock();
@@ -227,7 +227,7 @@ impl Run {
         self.changes.send_modify(|count| *count += 1);
     }
 
-    /// Numbers, redacts and keeps an event. After the finish only span records are accepted, until the seal.
+    /// Numbers, redacts and keeps an event; after the finish it accepts only span records until the seal.
     fn publish(&self, body: EventBody, now: UnixMillis) {
         let mut state = self.lock();
         let is_span = matches!(body, EventBody::SpanStart { .. } | EventBody::SpanEnd { .. });

@@ -1,4 +1,4 @@
-//! The progress of a model call: since when its model is overloaded, and the usage of attempts without an answer.
+//! The progress of a model call: the overload's start, and the usage of attempts without an answer.
 //!
 //! A provider bills the tokens that it read and wrote, even if the stream broke or was closed here. The usage that the
 //! stream reported is known. For an attempt without a report the caller has to estimate. Not here: the consequences

@@ -62,8 +62,8 @@ pub struct DriverReport {
     pub turns: Vec<Turn>,
     /// Number of tool calls in this process.
     pub tool_calls: u32,
-    /// Follow-ups that the driver took from the mailbox and the model did not see. None of a run that is handed off:
-    /// its stored step holds them.
+    /// Follow-ups that the driver took from the mailbox and the model did not see.
+    /// None of a run that is handed off: its stored step holds them.
     pub unread: Vec<FollowUp>,
 }
 
@@ -135,8 +135,8 @@ impl Driver<'_> {
         self.catch_panic(self.state(agent_loop, published), first).await
     }
 
-    /// Drives the run, and turns a panic into a failed run: the requester still receives an answer, the record its
-    /// cost, and unread follow-ups their turn.
+    /// Drives the run, and turns a panic into a failed run.
+    /// The requester still receives an answer, the record its cost, and unread follow-ups their turn.
     async fn catch_panic(&self, mut state: DriveState, first: First) -> DriverReport {
         let exit = AssertUnwindSafe(self.run_to_completion(&mut state, first)).catch_unwind().await;
         let exit = exit.unwrap_or_else(|_panic| {

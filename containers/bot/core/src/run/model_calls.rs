@@ -61,7 +61,8 @@ impl Driver<'_> {
         })
     }
 
-    /// Completes when the process shuts down and another can resume the run. Any other run holds the shutdown.
+    /// Completes when the process shuts down and another can resume the run.
+    /// Any other run holds the shutdown.
     async fn handoff_requested(&self) {
         if self.is_resumable() { self.hand_off.cancelled().await } else { std::future::pending().await }
     }
@@ -70,8 +71,8 @@ impl Driver<'_> {
         self.tracked.is_some_and(TrackedRun::is_resumable)
     }
 
-    /// Charges usage without an answer: broken attempts, and the one that is cut off now. Without a report the sent
-    /// tokens are estimated, so that the run never costs more than is counted.
+    /// Charges usage without an answer: broken attempts, and the one that is cut off now.
+    /// Without a report the sent tokens are estimated, so that the run never costs more than is counted.
     fn pay(&self, state: &mut DriveState, call: &CallWatch) {
         let cut_off = match call.cut_off() {
             Owed::Nothing => Usage::default(),
@@ -86,8 +87,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Repeats the call while the model is overloaded and there is a fallback, then switches to the fallback, even if
-    /// the client is still backing off.
+    /// Repeats the call while the model is overloaded and has a fallback, then switches to the fallback.
+    /// The client may still be backing off then.
     async fn with_overload_fallback(
         &self,
         state: &mut DriveState,

@@ -93,7 +93,7 @@ pub enum Closed {
 }
 
 impl Mailbox {
-    /// Queues a follow-up. A copy of one that was received before, by number or delivery id, changes nothing.
+    /// Queues a follow-up, unless one with its number or delivery id was received before.
     pub fn put(&self, follow_up: FollowUp) -> Result<(), Closed> {
         let mut state = self.lock();
         let is_known = state.is_known_copy(&follow_up);
@@ -113,8 +113,8 @@ impl Mailbox {
         Ok(())
     }
 
-    /// Removes and returns the queued follow-ups in order of arrival, numbered ones by number. A numbered one waits for
-    /// its predecessors, because a run records the last number it has read.
+    /// Removes and returns the queued follow-ups in order of arrival, numbered ones by number.
+    /// A numbered one waits for its predecessors, because a run records the last number it has read.
     pub fn take(&self) -> Vec<FollowUp> {
         let mut state = self.lock();
         let known_to = state.known_to;

@@ -1,4 +1,4 @@
-//! A follow-up in the ledger's inbox. It has enough data to become a new request after its sender's process died.
+//! A follow-up in the ledger's inbox, with enough data for a new request if its sender's process dies.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,8 @@ pub struct Note {
     /// Its delivery id, which all copies share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<String>,
-    /// The grants that the sender's channel vouched for. Without them the message cannot run in the sender's name.
+    /// The grants that the sender's channel vouched for.
+    /// Without them the message cannot run in the sender's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grants: Option<Vouched>,
 }

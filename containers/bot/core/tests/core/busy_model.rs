@@ -1,4 +1,4 @@
-//! A busy, silent or interrupted model: the switch to the fallback, and the cost of calls without an answer.
+//! A busy, silent or interrupted model: switch to the fallback, and cost of calls without an answer.
 
 use std::{
     sync::{Arc, Mutex},

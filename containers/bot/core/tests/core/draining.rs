@@ -18,7 +18,7 @@ use crate::support::*;
 /// Longer than any test.
 const LONG: Duration = Duration::from_secs(600);
 
-/// A channel that fails the test if its history is read, or if it receives a reply before `rejected_by_shutdown`.
+/// A channel that fails the test if its history is read or a reply precedes `rejected_by_shutdown`.
 #[derive(Default)]
 struct RejectedChannel {
     said: Collector,

@@ -29,8 +29,8 @@ fn process(ledger: &Arc<ScriptedLedger>, generation: &str, moves: Vec<Move>) -> 
 }
 
 impl Pair {
-    /// Waits until the run calls its model, its events are in the ledger, and its provisional record is in the history
-    /// of both processes.
+    /// Waits until the run calls its model and is stored.
+    /// Its events are in the ledger, and its provisional record is in the history of both processes.
     async fn new() -> Self {
         let ledger = Arc::new(ScriptedLedger::default());
         let owner = Arc::new(process(&ledger, "g1", vec![Move::SayWhenReleased("done")]));
@@ -185,7 +185,8 @@ async fn unreadable_row_still_hides_its_record() {
     assert_eq!(found.err(), Some(QueryError::NotFound));
 }
 
-/// One listing serves the queries of two seconds. A failed one leaves the registry and the final records of the history.
+/// One listing serves the queries of two seconds.
+/// A failed one leaves the registry and the final records of the history.
 #[tokio::test(start_paused = true)]
 async fn ledger_outage_leaves_registry_and_history() {
     let pair = Pair::new().await;

@@ -62,7 +62,7 @@ impl World {
     }
 }
 
-/// Takes the numbers out of the key's DER: both are at fixed places for 2048 bits and the exponent 65537.
+/// Reads the numbers from the key's DER, at fixed places for 2048 bits and the exponent 65537.
 fn jwk(id: &str, pair: &RsaKeyPair) -> Value {
     let der = pair.public_key().as_ref();
     let (modulus, exponent) = (&der[9..265], &der[der.len() - 3..]);

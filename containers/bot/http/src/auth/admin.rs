@@ -58,7 +58,7 @@ pub(crate) fn by_subject(
     gate::admit(&rules, &head).map(|admitted| admitted.holder.to_owned())
 }
 
-/// The edge's header as a credential: the edge alone can set it, so each subject counts as authenticated.
+/// The edge's header as a credential: only the edge can set it, so each subject is authenticated.
 struct Subjects<'t>(&'t TokenMap);
 
 impl Credentials for Subjects<'_> {

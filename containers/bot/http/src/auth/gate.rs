@@ -18,7 +18,7 @@ pub(crate) fn admit<'t>(
     by_order(order::INGRESS, method, headers, tokens)
 }
 
-/// Runs the checks of MCP before the body and returns the token's entry, which may lack the scope to dispatch.
+/// Runs MCP's checks before the body and returns the token's entry, which may lack the dispatch scope.
 pub(crate) fn identify<'t>(
     method: &'t Method,
     headers: &'t HeaderMap,

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderName, Uri, header};
 /// The browser's statement about the page that sent a request.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Scheme, host and port of an `http` or `https` URL, in lower case and with the default port written out.
+/// Scheme, host and port of an `http` or `https` URL, in lower case and with an explicit port.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     scheme: String,
@@ -30,8 +30,8 @@ impl Origin {
         Self::parse_url(public_base_url.trim()).is_some_and(|own| own == *self)
     }
 
-    /// Returns whether it equals the `Host` header. Behind a proxy that header has no known scheme, so this one's is
-    /// used.
+    /// Returns whether it equals the `Host` header.
+    /// Behind a proxy that header has no known scheme, so this one's is used.
     pub(crate) fn is_of_host(&self, headers: &HeaderMap) -> bool {
         let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let own = host.and_then(|host| Self::parse(&format!("{}://{host}", self.scheme)));

@@ -1,6 +1,7 @@
-//! Sessions of people in mode `token`: a signed cookie in place of the secret, and the origin of a request.
+//! Sessions of people in mode `token`: a signed cookie in place of the secret, and request origins.
 //!
-//! A cookie is `<expiry>.<HMAC>` under the secret, so the process stores no session and a changed secret ends all of them.
+//! A cookie is `<expiry>.<HMAC>` under the secret, so the process stores no session and a changed secret ends all of
+//! them.
 
 use std::fmt::Write as _;
 
@@ -60,7 +61,7 @@ fn signed(secret: &Secret, actor: &str, expires: UnixMillis) -> String {
     value
 }
 
-/// Returns whether a page of this service sent the request. Without a header that shows it the answer is no.
+/// Returns whether a page of this service sent the request; `false` without a header that shows it.
 pub(crate) fn is_same_origin(headers: &HeaderMap, public_base_url: Option<&str>) -> bool {
     if let Some(site) = headers.get("sec-fetch-site") {
         return site == "same-origin";

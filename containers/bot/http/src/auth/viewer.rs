@@ -1,4 +1,4 @@
-//! The gate of the dashboard: the run pages, the command routes, the metrics and the routes of absent subsystems.
+//! The gate of the dashboard: run pages, command routes, metrics and routes of absent subsystems.
 //!
 //! In mode `token` the one secret stands for the one configured actor; people exchange it for a session's cookie. In
 //! mode `access` a proxy names the actor. Mode `none` has no credential and serves this machine only. Its user can read

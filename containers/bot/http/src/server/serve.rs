@@ -1,4 +1,4 @@
-//! The accept loop: HTTP/1.1 with a deadline for request heads, the peer's address, and a graceful shutdown.
+//! The accept loop: HTTP/1.1 with a deadline for heads, the peer's address, and a graceful shutdown.
 //!
 //! Built on hyper because `axum::serve` installs no timer, and hyper's header timeout needs one. Without it a caller
 //! that sends one byte a minute would hold a connection indefinitely.
@@ -24,12 +24,12 @@ use super::{linger::Linger, stall::Stall};
 
 /// Time in which a request head must arrive, and for which a kept-alive connection may idle.
 const HEAD_DEADLINE: Duration = Duration::from_secs(30);
-/// Time for which a reader may accept no bytes. A suspended browser tab is back within it, or reconnects after its last
-/// event.
+/// Time for which a reader may accept no bytes.
+/// A suspended browser tab is back within it, or reconnects after its last event.
 const WRITE_DEADLINE: Duration = Duration::from_secs(30);
 /// Time for connections to finish after their streams were ended.
 const CLOSE_DEADLINE: Duration = Duration::from_secs(10);
-/// Pause after a failed accept, which nearly always means that the process has no file descriptors left.
+/// Pause after a failed accept, which nearly always means that no file descriptors are left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Fires when the server shuts down, so that endless streams end.

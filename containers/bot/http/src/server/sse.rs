@@ -58,8 +58,8 @@ async fn next<S: Stream<Item = String>>(mut opened: Opened<S>) -> Option<(Bytes,
     Some((Bytes::from(text), opened))
 }
 
-/// Returns the seq after which a client resumes. The header wins over the query `after`, with which a page starts that
-/// embeds events: a browser sends no header with its first request.
+/// Returns the seq after which a client resumes; the header wins over the query `after`.
+/// A page that embeds events starts with `after`, because a browser's first request has no header.
 pub(crate) fn resume_after(headers: &HeaderMap, uri: &Uri) -> u64 {
     match headers.get("last-event-id") {
         Some(value) => value.to_str().map_or(0, frames::parse_last_event_id),

@@ -29,7 +29,7 @@ impl Certificates for Team {
     }
 }
 
-/// Returns the document with the public key. Modulus and exponent have fixed places in the DER of 2048 bits.
+/// Returns the document with the public key: its numbers have fixed places in the DER of 2048 bits.
 fn keys(pair: &RsaKeyPair) -> String {
     let der = pair.public_key().as_ref();
     let (n, e) = (URL_SAFE_NO_PAD.encode(&der[9..265]), URL_SAFE_NO_PAD.encode(&der[der.len() - 3..]));

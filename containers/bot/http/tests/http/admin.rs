@@ -13,8 +13,8 @@ use super::{support::Bot, wire::PATIENCE};
 const CRASH: &str = "/admin/crash";
 const AUTHORIZE: &str = "/admin/restart/authorize";
 
-/// `deployer` has the permission by its scope, `granted` by configuration; `twin` shares its subject with a token that
-/// lacks it.
+/// `deployer` has the permission by its scope, `granted` by configuration.
+/// `twin` shares its subject with a token that lacks it.
 const TOKENS: &str = r#"{
     "good": {"subject": "ann"},
     "deployer": {"subject": "dé p", "scopes": ["deploy:write"]},

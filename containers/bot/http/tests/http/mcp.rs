@@ -14,7 +14,7 @@ use super::{
     wire::{PATIENCE, exchange},
 };
 
-/// `good` may dispatch and read runs, `pinned` has a channel, `reader` may only read runs, `none` may do nothing.
+/// `good` may dispatch and read runs, `reader` only read, `none` nothing, and `pinned` has a channel.
 const TOKENS: &str = r#"{
     "good": {"subject": "ann", "scopes": ["dispatch", "runs:read"]},
     "pinned": {"subject": "bot", "channel": "ci"},

@@ -1,5 +1,5 @@
-//! A complete bot behind real HTTP on a free port: the real core and router, a scripted model, and a store in memory
-//! that can fail.
+//! A complete bot behind real HTTP on a free port, with the real core and router.
+//! The model is scripted, and the store is in memory and can fail.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a double that cannot go on fails its test")]
 
 use std::{

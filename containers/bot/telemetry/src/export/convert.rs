@@ -18,7 +18,8 @@ const RUN: &str = "ars.run";
 /// The attribute with the span's id in the run's stream.
 const SPAN: &str = "ars.span";
 
-/// Converts a span. Its id is derived from the run's, because a stream's ids are unique within their run only.
+/// Converts a span.
+/// Its id is derived from the run's, because a stream's ids are unique within their run only.
 pub(super) fn span_data(span: CleanSpan, scope: &InstrumentationScope) -> SpanData {
     let trace_id = TraceId::from_hex(&span.trace).unwrap_or(TraceId::INVALID);
     let parent = span.parent.as_deref().map_or(SpanId::INVALID, |parent| span_id(&span.trace, parent));

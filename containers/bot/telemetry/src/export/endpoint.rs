@@ -35,8 +35,8 @@ impl Endpoint {
     }
 }
 
-/// Returns the secrets in `OTEL_EXPORTER_OTLP_HEADERS` (`name=value,name=value`), as given and percent-decoded, for the
-/// redactor.
+/// Returns the secrets in `OTEL_EXPORTER_OTLP_HEADERS`, for the redactor.
+/// The variable is `name=value,name=value`; each value is returned as given and percent-decoded.
 pub(crate) fn header_secrets(headers: &str) -> Vec<String> {
     let values = headers.split(',').filter_map(|pair| pair.split_once('='));
     let values = values.map(|(_, value)| value.trim()).filter(|value| !value.is_empty());

@@ -1,4 +1,4 @@
-//! The OTLP exporter as the batch processor drives it: its batches run on the bot's runtime, and losses are counted.
+//! The OTLP exporter for the batch processor: batches run on the bot's runtime, losses are counted.
 
 use std::{
     sync::{
@@ -71,7 +71,7 @@ fn succeeded(lost: &AtomicU64) {
     }
 }
 
-/// Counts a lost batch. Only the first loss in a row is logged, so that an outage does not flood the log.
+/// Counts a lost batch, and logs only the first in a row, so that an outage does not flood the log.
 fn failed(lost: &AtomicU64, spans: usize, error: &str) {
     let spans = spans as u64;
     counter!(names::SPANS_DROPPED, "reason" => "export").increment(spans);

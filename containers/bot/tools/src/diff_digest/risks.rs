@@ -111,8 +111,8 @@ fn file_name(path: &str) -> String {
     path.rsplit('/').next().unwrap_or_default().to_lowercase()
 }
 
-/// Returns the words of a path in lower case: `src/userAuth/login_test.go` has `user`, `auth`, `login`, `test` and
-/// more.
+/// Returns the words of a path in lower case.
+/// `src/userAuth/login_test.go` has `user`, `auth`, `login`, `test` and more.
 fn words(path: &str) -> impl Iterator<Item = String> {
     let mut words = BTreeSet::new();
     for part in path.split(|char: char| !(char.is_alphanumeric() || char == '_')) {

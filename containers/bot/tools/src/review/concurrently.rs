@@ -7,7 +7,8 @@ use tokio::time::timeout;
 /// Grace period of an answer for an unfinished diff. Git needs milliseconds unless something is wrong.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Runs both concurrently. After work that `wants` it the reading has a grace period; otherwise it is dropped.
+/// Runs both concurrently.
+/// After work that `wants` it the reading has a grace period; otherwise it is dropped.
 pub async fn concurrently<W, R>(
     work: impl Future<Output = W>,
     reading: impl Future<Output = Option<R>>,

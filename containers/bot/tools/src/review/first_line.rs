@@ -30,7 +30,8 @@ impl End<'_> {
     }
 }
 
-/// Prepends the review's status line to the answer. `LGTM` requires a completed review that approved the tree's commit.
+/// Prepends the review's status line to the answer.
+/// `LGTM` requires a completed review that approved the tree's commit.
 pub fn prepend_status_line(verdict: Option<&Verdict>, end: End<'_>, answer: &str) -> String {
     let line = match verdict {
         Some(Verdict { decision: Decision::RequestChanges, summary, .. }) => {

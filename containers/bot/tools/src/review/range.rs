@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 /// The ref for the origin's default branch in a clone.
 const DEFAULT_BASE: &str = "origin/HEAD";
-/// Options that make the output independent of the repository's configuration and run none of its programs.
+/// Options for output independent of the repository's configuration and without running its programs.
 const FIXED_FORM: &[&str] = &[
     "--no-color",
     "--no-ext-diff",
@@ -40,8 +40,8 @@ impl Base<'_> {
     }
 }
 
-/// Returns the output of `git diff` with these options over the range, and the base ref. `None` when no such ref shares
-/// a commit with the tree's own.
+/// Returns the output of `git diff` with these options over the range, and the base ref.
+/// `None` when no such ref shares a commit with the tree's own.
 pub(crate) async fn git_of_range(
     workspace: &dyn Workspace,
     base: Base<'_>,

@@ -15,8 +15,8 @@ const DIFF_CHARS: usize = 120_000;
 /// Maximum bytes requested from git, far above the cap, so that redaction precedes the final cut.
 const DIFF_BYTES: usize = 1 << 20;
 
-/// Returns the artifact of a review of the tree's commits against `origin/<base>`, or the origin's default branch.
-/// `None` when git fails or nothing changed.
+/// Returns the artifact of a review of the tree's commits.
+/// They are compared with `origin/<base>`, or the origin's default branch. `None` when git fails or nothing changed.
 pub async fn reading_diff(
     workspace: &dyn Workspace,
     base: Option<&RefName>,

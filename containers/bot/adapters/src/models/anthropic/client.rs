@@ -33,7 +33,8 @@ pub struct Anthropic {
 }
 
 impl Anthropic {
-    /// Makes a client of the API at `endpoint`, with or without a trailing `/v1`. A gateway may need no key.
+    /// Makes a client of the API at `endpoint`, with or without a trailing `/v1`.
+    /// A gateway may need no key.
     pub fn new(
         http: Client,
         endpoint: &Endpoint,

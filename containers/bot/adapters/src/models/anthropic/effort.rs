@@ -32,7 +32,8 @@ pub(super) fn accepted(model: &str, wanted: Option<Effort>) -> Option<Effort> {
     }
 }
 
-/// Parses `claude-opus-4-7`, `claude-3-5-sonnet-20241022`, `claude-opus-4@20250514`: numbers of up to two digits.
+/// Parses `claude-opus-4-7`, `claude-3-5-sonnet-20241022` and `claude-opus-4@20250514`.
+/// A version's numbers have at most two digits.
 fn version(model: &str) -> Option<Version> {
     let words = model.split(|c: char| !c.is_ascii_alphanumeric());
     let mut numbers = words.filter(|word| word.len() <= 2).filter_map(|word| word.parse().ok());

@@ -16,7 +16,7 @@ use super::{
 
 /// The image types that the API accepts.
 const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
-/// Kinds of blocks that may have a cache breakpoint. The API rejects one on thinking; other kinds are unknown.
+/// Kinds of blocks for cache breakpoints: the API rejects one on thinking, and other kinds are unknown.
 const MARKABLE: [&str; 5] = ["text", "image", "document", "tool_use", "tool_result"];
 /// Text of a tool result without content: the API requires a text.
 const NO_OUTPUT: &str = "(no output)";

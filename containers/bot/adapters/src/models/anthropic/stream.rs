@@ -14,9 +14,9 @@ use super::{
     assemble::{Assembly, Step},
 };
 
-/// Limit of one response in bytes, far above 128,000 tokens of output. It bounds the memory that a broken server uses.
+/// Byte limit of one response, far above 128,000 tokens, which bounds the memory a broken server uses.
 const ANSWER_BYTES: usize = 64 * 1024 * 1024;
-/// Timeout for the end of a body after the complete message. Reading the end allows the connection to be reused.
+/// Timeout for the body's end after the complete message; reading it keeps the connection reusable.
 const TAIL_WAIT: Duration = Duration::from_millis(50);
 /// Bytes of an error response after which reading ends.
 const ERROR_BYTES: usize = 64 * 1024;

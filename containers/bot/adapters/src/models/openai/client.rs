@@ -38,7 +38,8 @@ pub struct OpenAi {
 }
 
 impl OpenAi {
-    /// Returns a client of the server at `endpoint`. An address without a path gets `/v1`; local servers need no key.
+    /// Returns a client of the server at `endpoint`.
+    /// An address without a path gets `/v1`; local servers need no key.
     pub fn new(
         http: reqwest::Client,
         endpoint: &Endpoint,

@@ -73,7 +73,7 @@ fn assistant(message: &Message<'_>) -> Option<ChatMessage> {
     (!parts.is_empty()).then(|| ChatMessage::assistant(MessageContent::from_parts(parts)))
 }
 
-/// Encodes a user's message: each result of a tool as its own message, then images of the results, then the text.
+/// Encodes a user's message: one message per tool result, then images of the results, then the text.
 fn user(message: &Message<'_>) -> Vec<ChatMessage> {
     let mut said = Vec::new();
     let mut spoken = Vec::new();

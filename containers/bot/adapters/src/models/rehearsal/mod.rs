@@ -1,5 +1,5 @@
-//! The rehearsal model: a script with the same words and actions every time, so that a newcomer without a key sees real
-//! tools act. Its words are labelled as a rehearsal everywhere.
+//! The rehearsal model: a script with the same words and actions every time.
+//! A newcomer without a key sees real tools act. Its words are labelled as a rehearsal everywhere.
 //!
 //! # The script
 //! A TOML file (or the same shape as JSON, in a file with the extension `.json`):

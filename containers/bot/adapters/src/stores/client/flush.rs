@@ -1,5 +1,5 @@
-//! One request with the changes of many runs (docs/decisions/0007). An older state Worker gets an append and a
-//! heartbeat for each run instead.
+//! One request with the changes of many runs (docs/decisions/0007).
+//! An older state Worker gets an append and a heartbeat for each run instead.
 //!
 //! Whether the Worker has the route is detected once per process. Not here: when to flush, and how much.
 

@@ -1,5 +1,5 @@
-//! Memory, one file for each scope: a full-text rank compares a record with all others of its database, so scopes must
-//! not share one.
+//! Memory, one file for each scope.
+//! A full-text rank compares a record with all others of its database, so scopes must not share one.
 //!
 //! A file is named by a digest of its scope's key, because a key may hold characters that a file name cannot. Scopes
 //! are opened on first use; the least recently used one is closed.

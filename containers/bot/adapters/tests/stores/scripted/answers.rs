@@ -16,7 +16,8 @@ use serde_json::{Map, json};
 use super::{candidate, generation, ledger_key, new_run, owner, scene};
 use crate::suite::{record, run};
 
-/// Requests every route once with `answer`, except a retrieval, which never fails; returns the errors by path.
+/// Requests every route once with `answer`, except the infallible retrieval.
+/// Returns the errors by path.
 async fn ask_everything(status: u16, text: &str) -> Vec<(&'static str, Result<(), StoreError>)> {
     let id: &RunId = &run("r1");
     let (whole, owner, generation) = (record("r1", 5), owner(), generation());

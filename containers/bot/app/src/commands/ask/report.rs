@@ -16,7 +16,8 @@ use crate::{
     terminal::{Changes, Outcome, print, tell},
 };
 
-/// Prints the answer, or fails with the reason for its absence. In the JSON formats, both are one object.
+/// Prints the answer, or fails with the reason for its absence.
+/// In the JSON formats, both are one object.
 pub fn report(outcome: &Outcome, format: Format) -> Result<ExitCode, Failure> {
     let Some((id, status)) = &outcome.run else {
         return without_run(outcome, format);
@@ -59,7 +60,7 @@ fn cost(outcome: &Outcome) -> Option<String> {
     outcome.cost.map(|microusd| format!("cost: {}", dollars(microusd)))
 }
 
-/// Prints the run's cost, the place of its working tree and the size of its changes, as far as they exist.
+/// Prints the run's cost, its working tree's place and the size of its changes, as far as they exist.
 pub async fn work(workspaces: &GitWorkspaces, thread: &ThreadKey, outcome: &Outcome) {
     if let Some(cost) = cost(outcome) {
         tell(&cost);

@@ -71,8 +71,8 @@ impl Request {
         })
     }
 
-    /// Returns the message. An agent that needs a repository gets the thread's own, the one around the current
-    /// directory, or the configured default.
+    /// Returns the message, with a repository if the agent needs one.
+    /// It is the thread's own, the one around the current directory, or the configured default.
     pub async fn into_message(
         mut self,
         text: String,

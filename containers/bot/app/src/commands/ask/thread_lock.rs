@@ -1,5 +1,5 @@
-//! A lock on a thread across processes. The core's claim holds within one process only, and two agents in one working
-//! tree would overwrite each other's work.
+//! A lock on a thread across processes, because the core's claim holds within one process only.
+//! Two agents in one working tree would overwrite each other's work.
 
 use std::fs::{self, File, TryLockError};
 

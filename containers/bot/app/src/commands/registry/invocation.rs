@@ -31,8 +31,8 @@ pub struct Invocation {
 }
 
 impl Invocation {
-    /// Returns the command that the arguments of the process begin with. `None` without one, and when help is
-    /// requested, which clap prints.
+    /// Returns the command that the arguments of the process begin with.
+    /// `None` without one, and when help is requested, which clap prints.
     pub fn find(arguments: &[OsString]) -> Option<Result<Self, Failure>> {
         let text = |index: usize| arguments.get(index).and_then(|word: &OsString| word.to_str());
         let id = format!("{}.{}", text(1)?, text(2)?);

@@ -1,4 +1,4 @@
-//! `config.clear`: removes the changed settings of a channel or of oneself. Those of the configuration file stay.
+//! `config.clear`: removes changed settings of a channel or oneself; the configuration file's stay.
 
 use ars_commands::Definition;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `config.instructions`: shows, sets or clears custom instructions, which advise the model and decide nothing.
+//! `config.instructions`: shows, sets or clears custom instructions, which only advise the model.
 
 use ars_commands::{Definition, Field, Kind};
 use ars_settings::MAX_INSTRUCTIONS_CHARS;

@@ -1,4 +1,4 @@
-//! `config.show`: the settings in effect for the caller in a channel, their layers, and the restrictions.
+//! `config.show`: the caller's settings in effect in a channel, their layers, and the restrictions.
 
 use std::collections::BTreeMap;
 

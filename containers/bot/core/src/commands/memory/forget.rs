@@ -68,8 +68,9 @@ impl Command for Forget {
     }
 }
 
-/// One's own records are one's own to forget. Shared ones need the right to manage repositories, and those of another
-/// user are out of reach.
+/// Checks that the caller may forget a record of this scope.
+/// Users may forget their own. Shared ones need the right to manage repositories, and those of another user are out of
+/// reach.
 fn check(call: Call<'_>, scope: Scope, key: &str) -> Result<(), CommandError> {
     let name = key.split_once(':').map_or("", |(_, name)| name);
     match scope {

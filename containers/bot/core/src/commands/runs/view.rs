@@ -174,7 +174,7 @@ impl RunView {
         }
     }
 
-    /// Returns the run in one line: short id, agent, status, duration. It names no person, place or request.
+    /// Returns one line that names no person, place or request: short id, agent, status, duration.
     pub(super) fn line(&self, now: i64) -> String {
         let id: String = self.id.as_str().chars().take(SHORT_ID).collect();
         let agent = self.agent.as_deref().unwrap_or("unknown");

@@ -31,7 +31,8 @@ pub(super) async fn interrupted(
     close(context, run, stored, RunStatus::Interrupted, reason, hold).await
 }
 
-/// Closes a run with this status, without a reply. Its whole reservation counts for the day unless its cost is known.
+/// Closes a run with this status, without a reply.
+/// Its whole reservation counts for the day unless its cost is known.
 pub(super) async fn close(
     context: &RunContext,
     run: Reclaimed,
@@ -90,8 +91,9 @@ fn may_have_cost_more(run: &Reclaimed, recorded: Option<u64>) -> bool {
     recorded.is_none() || run.reclaimed_from != Phase::Handoff || was_lost_before
 }
 
-/// Returns the follow-ups that arrived since the run was reclaimed. The run is `finishing` first, so that later senders learn
-/// that it reads none. The status precedes the phase, so that another process would close the run in the same way.
+/// Returns the follow-ups that arrived since the run was reclaimed.
+/// The run is `finishing` first, so that later senders learn that it reads none. The status precedes the phase, so that
+/// another process would close the run in the same way.
 async fn late_follow_ups(
     live: &Live,
     run: &Reclaimed,
@@ -140,7 +142,7 @@ async fn requeue(context: &RunContext, run: &Reclaimed, status: RunStatus, follo
     ended.dispatch(context, &runnable);
 }
 
-/// Adds the follow-ups of an interrupted run to its record, because without their run they are no requests.
+/// Adds an interrupted run's follow-ups to its record, because without their run they are no requests.
 fn note_unread(context: &RunContext, stored: &mut Stored, follow_ups: &[FollowUp]) {
     for follow_up in follow_ups {
         note(context, stored, NoteKind::FollowUp, format!("not read: {}", follow_up.note.text));

@@ -1,4 +1,4 @@
-//! Resuming runs that other processes left: handed off, or with an expired lease (docs/reference/ledger.md#reclaim).
+//! Resuming orphaned runs: handed off, or with an expired lease (docs/reference/ledger.md#reclaim).
 //!
 //! Each reclaimed run is resumed here under its id and with its stream, or closed with a record. Not here: the decision
 //! between the two (`ars_agent::resume`).

@@ -137,7 +137,7 @@ pub(super) async fn prepare(
     Ok(Ok(PreparedRun { active, assignment, resumption, memory }))
 }
 
-/// Whether the stream has the reading diff, which precedes the answer. A second diff would look like a second review.
+/// Whether the stream has the reading diff, because a second one would look like a second review.
 fn has_reading_diff(events: &[Value]) -> bool {
     events.iter().any(|event| event["type"] == "review_artifact" && event["artifact"] == "reading_diff")
 }
@@ -153,8 +153,8 @@ fn origin(run: &Reclaimed, state: &RunState, events: Vec<Kept>) -> Origin {
     }
 }
 
-/// Stores this attempt to resume, for as long as it takes. The run stays with this process, because senders of stops
-/// and follow-ups were answered that it receives them.
+/// Stores this attempt to resume, for as long as it takes.
+/// The run stays with this process, because senders of stops and follow-ups were answered that it receives them.
 async fn store_attempt(context: &RunContext, tracked: &TrackedRun) -> Stepped {
     loop {
         let stored = tracked.store_state().await;

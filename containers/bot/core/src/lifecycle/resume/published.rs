@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::run::{First, MODEL_TURN, PublishedCalls};
 
-/// Returns the calls and results of the step that the stream has, and keeps the start of the step's events in the
-/// state. Ids may repeat from step to step, so other steps do not count.
+/// Returns the calls and results of the step in the stream, and keeps their start in the state.
+/// Ids may repeat from step to step, so other steps do not count.
 pub(super) fn calls(
     state: &mut RunState,
     record: &StepRecord,

@@ -21,15 +21,16 @@ use crate::{
     retry::Policy,
 };
 
-/// Failed reads while the ledger answers: a minute of an overloaded object, or some minutes of timeouts. Also the number of
-/// attempts to open the run's tree.
+/// Failed reads while the ledger answers: a minute of an overloaded object, or minutes of timeouts.
+/// Also the number of attempts to open the run's tree.
 const MAX_FAILURES: u32 = 12;
 
-/// How long a lease is relied on. A request sent by then reaches its store before the lease expires, because it takes ten
-/// seconds at most.
+/// Time for which a lease is relied on.
+/// A request sent by then reaches its store before the lease expires, because it takes ten seconds at most.
 pub(super) const LEASE_RELIANCE: Duration = Duration::from_millis(LEASE as u64 / 2);
 
-/// Rejections of a record before it is written without its events. The bot's release may be newer than its store's.
+/// Rejections of a record before it is written without its events.
+/// The bot's release may be newer than its store's.
 const MAX_REJECTIONS: u32 = 3;
 
 /// The attempts that are left to resume a run.
@@ -43,8 +44,9 @@ pub(super) struct ReadBudget {
     leased_at: Instant,
 }
 
-/// Reads the conversation, after making this process the transcript's owner, because the previous owner could still write.
-/// A transcript accepts every new owner, so a process must not become one when its lease may have expired.
+/// Reads the conversation after making this process the transcript's owner.
+/// The previous owner could write until then. A transcript accepts every new owner, so a process must not become one
+/// when its lease may have expired.
 pub(super) async fn conversation(
     live: &Live,
     run: &Reclaimed,
@@ -114,8 +116,8 @@ impl ReadBudget {
         Ok(is_ours)
     }
 
-    /// Returns the part, or the reason for giving it up, or an error when it is to be read again. The lease is extended
-    /// behind a failure, or another process would start over.
+    /// Returns the part, or the reason for giving it up, or an error when it is to be read again.
+    /// The lease is extended behind a failure, or another process would start over.
     async fn judge<T>(
         &mut self,
         live: &Live,

@@ -56,8 +56,8 @@ impl ReclaimedRuns {
     }
 }
 
-/// Compares the ledger's rows with the runs of this process. Returns the orphans: rows of this process without a run,
-/// such as those of a reclaim without an answer.
+/// Compares the ledger's rows with the runs of this process.
+/// Returns the orphans: rows of this process without a run, such as those of a reclaim without an answer.
 ///
 /// A run that another process owns is fenced out here, because its driver would reply too if no store answered any
 /// more. An orphan of two passes in a row is closed, because a reclaim never returns a process its own rows.
@@ -117,7 +117,7 @@ async fn reclaim(context: &RunContext, live: &Live, reclaimed: &ReclaimedRuns) {
     drop(in_flight);
 }
 
-/// Resumes or closes one run, with as many attempts as the stores need. Its lease was extended at `leased_at`.
+/// Resumes or closes one run leased at `leased_at`, with as many attempts as the stores need.
 fn spawn_resume(context: &RunContext, run: Reclaimed, reclaimed: &ReclaimedRuns, leased_at: Instant) {
     let (context, reclaimed, id) = (context.clone(), reclaimed.clone(), run.row.run_id.clone());
     reclaimed.lock().insert(id.clone());

@@ -88,8 +88,8 @@ enum NotResumed {
     Refused(Refused),
 }
 
-/// Decides where the run resumes. The conversation is read only for a run that may resume, because a long one takes a
-/// while and may be unreadable.
+/// Decides where the run resumes.
+/// The conversation is read only for a run that may resume, because a long one takes a while and may be unreadable.
 async fn resume_point(
     live: &Live,
     run: &Reclaimed,

@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{context::RunContext, dispatch::is_same_place, error::Refused, live::Meta};
 
-/// Opens the thread's tree, if its repository and ref are the run's. Only this run may work in it, so it is unchanged
-/// when it is opened.
+/// Opens the thread's tree, if its repository and ref are the run's.
+/// Only this run may work in it, so it is unchanged when it is opened.
 pub(super) async fn reopen(
     context: &RunContext,
     thread: &ThreadKey,

@@ -1,4 +1,4 @@
-//! Outputs: untrusted text is fenced at every depth, and input validates against the command's own type.
+//! Outputs fence untrusted text at every depth, and input validates against the command's own type.
 
 use ars_auth::Set;
 use ars_commands::{Definition, Field, Kind, RawInput, Surface};
@@ -94,7 +94,7 @@ fn fields(definition: &'static Definition) -> Vec<&'static Field> {
     definition.fields().collect()
 }
 
-/// Input that the definition accepts also fits the command's own type: no invocation ends in an internal error.
+/// Input that a definition accepts fits the command's type, so that none ends in an internal error.
 #[test]
 fn valid_input_fits_the_commands_own_type() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -14,7 +14,7 @@ fn repository(name: &str, origin: &str) -> Repository {
     Repository { name: name.into(), origin: origin.into() }
 }
 
-/// A run with a stored command's step, killed during the next one, and a reclaiming process with this tree.
+/// A run with a stored command's step, killed during the next, and a reclaiming process with this tree.
 async fn left_to(ledger: &Arc<ScriptedLedger>, text: &'static str, own: Option<Repository>) -> World {
     let first = world_of(ledger, vec![Move::Ask(vec![bash("touch done")]), Move::HangUntilStopped]);
     let (_, running) = under_way(&first, text).await;

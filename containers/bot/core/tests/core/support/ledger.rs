@@ -1,5 +1,5 @@
-//! An in-memory ledger with transcripts, with the phases and fences of the real one and scripted failures. Leases are
-//! not enforced: runs of another generation can be reclaimed at any time.
+//! An in-memory ledger with transcripts, real phases and fences, and scripted failures.
+//! Leases are not enforced: runs of another generation can be reclaimed at any time.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},

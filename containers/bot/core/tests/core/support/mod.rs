@@ -1,5 +1,5 @@
-//! Doubles for driving the core in-process: a scripted model, an in-memory store that can fail, a workspace with
-//! scripted commands, and a channel that collects.
+//! Doubles for driving the core in-process.
+//! A scripted model, an in-memory store that can fail, a workspace with scripted commands, and a channel that collects.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -190,8 +190,8 @@ impl RunStore for MemoryStore {
     }
 }
 
-/// A workspace that echoes its commands. `exit N` exits with N, `break` fails the sandbox, and `crowd` reports that none
-/// is free. It counts concurrent reads.
+/// A workspace that echoes its commands and counts concurrent reads.
+/// `exit N` exits with N, `break` fails the sandbox, and `crowd` reports that none is free.
 #[derive(Default)]
 pub struct EchoWorkspace {
     reading: AtomicI64,
@@ -496,7 +496,7 @@ impl World {
         tokio::spawn(async move { core.keep_ledger(CancellationToken::new()).await })
     }
 
-    /// Serves the ledger until the reclaimed runs are recorded and nothing is in flight. Returns the first record.
+    /// Serves the ledger until the reclaimed runs are recorded and over; returns the first record.
     pub async fn end_what_is_left(&self, ledger: &ScriptedLedger) -> RunRecord {
         let keeping = self.keep_ledger();
         let record = ledger.recorded().await;

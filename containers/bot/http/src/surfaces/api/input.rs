@@ -103,7 +103,7 @@ mod tests {
         }
     }
     proptest! {
-        /// Any bytes that the server accepts as a query string are pairs, and encoded again they are the same pairs.
+        /// Any accepted query string is a list of pairs, and encoding them again gives the same pairs.
         #[test]
         fn any_query_string_is_read(bytes in prop::collection::vec(0x21_u8..0x7f, 0..80)) {
             let query = String::from_utf8(bytes).unwrap();

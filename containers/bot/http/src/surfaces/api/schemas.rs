@@ -1,4 +1,4 @@
-//! The schemas of the description: every definition becomes a component, so that references resolve in one document.
+//! The description's schemas, as components, so that references resolve in one document.
 
 use serde_json::{Map, Value};
 
@@ -14,7 +14,7 @@ pub(super) struct Schemas {
 }
 
 impl Schemas {
-    /// Adds a schema with its own definitions under names that begin with `name`. Returns the reference to it.
+    /// Adds a schema with its definitions under names that begin with `name`, and returns the reference.
     pub(super) fn add(&mut self, name: &str, mut schema: Value) -> Value {
         if let Value::Object(members) = &mut schema {
             members.remove("$schema");

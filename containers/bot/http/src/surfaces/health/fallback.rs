@@ -1,4 +1,4 @@
-//! Paths outside the route table: subsystems that this installation lacks, surfaces without routes, everything else.
+//! Paths outside the route table: absent subsystems, surfaces without routes, and everything else.
 //!
 //! No spelling of a surface's path may reach the health probe, because a client would read its 200 as an answer.
 
@@ -48,8 +48,9 @@ enum Owner {
     Nothing,
 }
 
-/// Answers as the command routes below `/api`, for absent subsystems behind the gate, 404 below a surface and the probe
-/// elsewhere.
+/// Answers a path outside the route table.
+/// Below `/api` it answers as the command routes do, for absent subsystems behind the gate, with 404 below a surface,
+/// and with the probe elsewhere.
 pub(crate) async fn fallback(State(state): State<HttpState>, request: Request) -> Response {
     let owner = owner(request.uri().path());
     let route = match owner {
@@ -95,7 +96,7 @@ fn absent(head: &Parts, text: &'static str) -> Response {
     respond::plain(StatusCode::SERVICE_UNAVAILABLE, text)
 }
 
-/// Decodes percent-encoding once, and ignores repeated slashes and the letter case of the first segment.
+/// Decodes percent-encoding once, and ignores repeated slashes and the first segment's letter case.
 fn owner(path: &str) -> Owner {
     let decoded = percent_decode_str(path).decode_utf8_lossy();
     let segments: Vec<&str> = decoded.split('/').filter(|segment| !segment.is_empty()).collect();

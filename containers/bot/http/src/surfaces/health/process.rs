@@ -5,7 +5,7 @@
 
 use std::fs;
 
-/// Returns resident memory and resident anonymous memory in MiB; zero where the kernel does not report them.
+/// Returns resident and resident anonymous memory in MiB; zero where the kernel reports none.
 pub(crate) fn memory_mb() -> (f64, f64) {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     (field_mb(&status, "VmRSS:"), field_mb(&status, "RssAnon:"))

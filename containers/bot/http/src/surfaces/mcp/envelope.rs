@@ -1,4 +1,4 @@
-//! The JSON-RPC envelope of a request, checked in a fixed order (docs/reference/mcp.md#order-of-checks).
+//! The JSON-RPC envelope, checked in a fixed order (docs/reference/mcp.md#order-of-checks).
 
 use ars_wire::{
     ErrorCode,

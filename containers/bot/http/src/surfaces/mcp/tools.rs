@@ -6,7 +6,8 @@ use ars_commands::{Definition, Registry, Surface};
 use ars_wire::mcp::Tool;
 use serde_json::json;
 
-/// The tool that sends a request to an agent. No command has this name, because a command's has two words.
+/// The tool that sends a request to an agent.
+/// No command has this name, because a command's has two words.
 pub(super) const DISPATCH: &str = "dispatch";
 
 /// Returns the tools in the order of the list.

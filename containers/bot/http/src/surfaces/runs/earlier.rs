@@ -1,4 +1,4 @@
-//! `GET /runs/<id>/earlier?before=<seq>`: one page of a run's events before a seq, for the script of its page.
+//! `GET /runs/<id>/earlier?before=<seq>`: one page of events before a seq, for the script of the page.
 
 use ars_auth::Viewer;
 use axum::{

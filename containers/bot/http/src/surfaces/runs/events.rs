@@ -24,8 +24,8 @@ use crate::{
     state::HttpState,
 };
 
-/// Answers with the stream, resumed after `Last-Event-ID`. A page that embeds events names the last one in the query
-/// `after`, because it cannot set the header of its first request.
+/// Answers with the stream, resumed after `Last-Event-ID`.
+/// A page that embeds events names the last one in the query `after`: its first request cannot set the header.
 pub(crate) async fn events(
     State(state): State<HttpState>,
     Extension(viewer): Extension<Viewer>,
@@ -53,7 +53,8 @@ fn remote(events: RemoteEvents) -> impl Stream<Item = String> {
     })
 }
 
-/// The run of this process. The subscription holds a position and no queue, so a slow viewer costs no memory.
+/// The run of this process.
+/// The subscription holds a position and no queue, so a slow viewer costs no memory.
 fn live(subscription: Subscription) -> impl Stream<Item = String> {
     let watching = (subscription, metrics::viewer());
     stream::unfold(watching, |(mut subscription, viewer)| async move {

@@ -1,4 +1,5 @@
-//! `GET /runs/<id>`: live with the run's token, static once the run has finished. `tab` selects one of three views.
+//! `GET /runs/<id>`: live with the run's token, static once the run has finished.
+//! `tab` selects one of three views.
 
 use ars_auth::Viewer;
 use ars_bot_core::queries::{Found, QueryError};

@@ -4,7 +4,8 @@ use ars_bot_core::queries::RunView;
 use ars_events::sse::frames;
 use serde_json::Value;
 
-/// Returns the frames of a run after a seq. The finish lets a page settle that followed the run in another process.
+/// Returns the frames of a run after a seq.
+/// The finish lets a page settle that followed the run in another process.
 pub(super) fn frames(view: &RunView, after: u64) -> Vec<String> {
     let mut out = kept_frames(&view.events, view.published, after);
     out.extend(view.finished.map(|(at, _)| frames::finished(at)));
@@ -12,7 +13,7 @@ pub(super) fn frames(view: &RunView, after: u64) -> Vec<String> {
     out
 }
 
-/// Returns the frames of the events after a seq. The counts of the gaps sum to published minus kept events.
+/// Returns the frames of the events after a seq; the gaps' counts sum to published minus kept events.
 fn kept_frames(events: &[Value], published: u64, after: u64) -> Vec<String> {
     let mut out = Vec::with_capacity(events.len() + 3);
     let mut last = 0;

@@ -1,4 +1,4 @@
-//! `/runs/sign-in`: a form that exchanges the dashboard's secret for a session's cookie. It needs no script.
+//! `/runs/sign-in`: a form that exchanges the dashboard's secret for a session's cookie without script.
 //!
 //! Not here: the cookie (`auth::session`) and the gate (`auth::viewer`).
 

@@ -91,7 +91,7 @@ async fn body_has_the_bytes_of_the_command() {
     }
 }
 
-/// Who may invoke each command: no credential, a session without configured grants, a session with all of them.
+/// Invokers of each command: no credential, a session without configured grants, one with all of them.
 const PERMITTED: [(&str, &str); 15] = [
     ("help.show", "-yy"),
     ("status.show", "-yy"),

@@ -1,4 +1,4 @@
-//! Every command gives a caller the same bytes on each surface, and no output has the capability token of a run.
+//! Every command answers the same bytes on each surface, and no output has a run's capability token.
 //!
 //! Each invocation has a separate installation, so that changes and times are the same everywhere.
 #![expect(clippy::panic, clippy::unwrap_used, reason = "a double that cannot go on fails its test")]
@@ -85,8 +85,8 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// An installation with a stored run, a live one, and one that is live in another process. Each surface's caller has
-/// every grant.
+/// An installation with a stored run, a live one, and one that is live in another process.
+/// Each surface's caller has every grant.
 struct World {
     bot: Bot,
     live: RunHandle,

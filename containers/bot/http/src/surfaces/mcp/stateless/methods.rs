@@ -19,7 +19,7 @@ use crate::{
     surfaces::mcp::envelope::{Message, Request},
 };
 
-/// Milliseconds for which clients may use a description of the server. Tools change with the process only.
+/// Milliseconds for which clients may use a server description; tools change with the process only.
 pub(super) const DESCRIPTION_MAX_AGE_MS: u64 = 300_000;
 
 /// Returns the response to a message, or `None` for a notification.

@@ -65,7 +65,7 @@ impl Used {
     }
 }
 
-/// Returns the facts in display order. Every key is present for a live run, so that the page never moves.
+/// Returns the facts in display order; a live run has every key, so that the page never moves.
 pub(super) fn facts(run: &RunView, limits: &RunLimits) -> Vec<Fact> {
     let is_live = run.finished.is_none();
     let used = Used::of(run, limits);

@@ -1,7 +1,7 @@
-//! The pages of one run: the transcript, the changes in its working tree, and the diagnosis. They share their head.
+//! The pages of one run, with one head: transcript, changes in its working tree, and diagnosis.
 //!
-//! The script builds the transcript from events: embedded ones, and streamed ones while the run is live. Without a script
-//! the page is an outline of the same events.
+//! The script builds the transcript from events: embedded ones, and streamed ones while the run is live. Without a
+//! script the page is an outline of the same events.
 
 use askama::Template;
 use axum::response::Response;
@@ -165,8 +165,8 @@ impl RunParts<'_> {
         format!("/runs/{}{mark}{text}", self.run.id)
     }
 
-    /// Returns the events for a `<script type="application/json">` block. Without `<` no text can close the block or
-    /// open a comment.
+    /// Returns the events for a `<script type="application/json">` block.
+    /// Without `<` no text can close the block or open a comment.
     fn embed(&self, tail: Tail<'_>, is_earlier: bool) -> String {
         let last = tail.events.last().and_then(|event| event["seq"].as_u64()).unwrap_or_default();
         // A page of earlier events ends with its last one.
