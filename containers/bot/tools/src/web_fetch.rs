@@ -107,7 +107,7 @@ fn note(text: &str, page: Range<usize>, offset: usize, limit: Option<usize>) -> 
 
 /// Returns the answer as parts for the model. An error status is a failure that still shows its page.
 fn shown(fetched: &Fetched, limits: FetchLimits, offset: usize) -> ToolOutput {
-    let (said, note, part) = match &fetched.body {
+    let (body, note, part) = match &fetched.body {
         FetchedBody::Text { text, cut } => {
             let page = page(text, offset);
             let limit = cut.then_some(limits.text_bytes);
@@ -126,7 +126,7 @@ fn shown(fetched: &Fetched, limits: FetchLimits, offset: usize) -> ToolOutput {
         FetchedBody::Other => ("", Some("A body of this type cannot be shown.".to_owned()), None),
     };
     let media_type = if fetched.media_type.is_empty() { "not declared" } else { &fetched.media_type };
-    let head = format!("URL: {}\nType: {media_type}\n\n{said}", fetched.url);
+    let head = format!("URL: {}\nType: {media_type}\n\n{body}", fetched.url);
     let mut text = format!("HTTP status {}.\n{}", fetched.status, wrap_untrusted(head.trim_end()));
     if let Some(note) = note {
         text.push_str(&format!("\n[{note}]"));

@@ -29,15 +29,15 @@ const TOO_LONG: [&str; 6] = [
 /// Converts an error response.
 pub(super) fn refused(status: StatusCode, headers: &HeaderMap, body: &str) -> ModelError {
     let complaint = match serde_json::from_str::<Value>(body) {
-        Ok(body) => Complaint::read(&body),
-        Err(_) => Complaint::default(),
+        Ok(body) => ErrorBody::read(&body),
+        Err(_) => ErrorBody::default(),
     };
     complaint.error(Some(status), retry_after(headers, SystemTime::now()))
 }
 
 /// Converts an error event within a stream.
 pub(super) fn reported(body: &Value) -> ModelError {
-    Complaint::read(body).error(None, None)
+    ErrorBody::read(body).error(None, None)
 }
 
 /// Converts a failed request or an interrupted response. The message does not contain the URL.
@@ -85,12 +85,12 @@ fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
 }
 
 #[derive(Debug, Default)]
-struct Complaint {
+struct ErrorBody {
     kind: String,
     message: String,
 }
 
-impl Complaint {
+impl ErrorBody {
     /// Parses `{"error": {…}}`, `{"error": "…"}`, `{"message": …}` and `{"detail": …}`.
     fn read(body: &Value) -> Self {
         let inner = if body["error"].is_null() { body } else { &body["error"] };
@@ -104,14 +104,14 @@ impl Complaint {
 
     fn error(&self, status: Option<StatusCode>, retry_after: Option<Duration>) -> ModelError {
         let kind = self.classify(status.map(|status| status.as_u16()), retry_after);
-        let said: String = self.message.split_whitespace().collect::<Vec<_>>().join(" ");
-        let said: String = said.chars().take(SHOWN_CHARS).collect();
+        let text: String = self.message.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text: String = text.chars().take(SHOWN_CHARS).collect();
         let message = match (&kind, status) {
             // Vendors quote a part of the key here.
             (ModelErrorKind::Unauthorized, _) => "the provider refused the key".to_owned(),
-            (_, Some(status)) if said.is_empty() => format!("the provider answered {}", status.as_u16()),
-            (_, Some(status)) => format!("the provider answered {}: {said}", status.as_u16()),
-            (_, None) => format!("the provider broke off: {said}"),
+            (_, Some(status)) if text.is_empty() => format!("the provider answered {}", status.as_u16()),
+            (_, Some(status)) => format!("the provider answered {}: {text}", status.as_u16()),
+            (_, None) => format!("the provider broke off: {text}"),
         };
         ModelError { kind, message }
     }
@@ -132,8 +132,8 @@ impl Complaint {
             (_, Some(503 | 529)) => ModelErrorKind::Overloaded { retry_after },
             (_, Some(408 | 500..)) => ModelErrorKind::Failed,
             (_, Some(_)) | ("invalid_request_error" | "not_found_error", None) => {
-                let said = self.message.to_lowercase();
-                if TOO_LONG.iter().any(|words| said.contains(words)) {
+                let text = self.message.to_lowercase();
+                if TOO_LONG.iter().any(|words| text.contains(words)) {
                     ModelErrorKind::ContextTooLong
                 } else {
                     ModelErrorKind::Invalid

@@ -47,7 +47,7 @@ impl Default for RetryPolicy {
 impl RetryPolicy {
     /// Returns the wait before the next attempt, a provider's own if given, or `None` for a final failure.
     fn wait(&self, error: &ModelError, attempt: u32, ours: Option<Duration>) -> Option<Duration> {
-        let (attempts, asked) = match &error.kind {
+        let (attempts, requested) = match &error.kind {
             ModelErrorKind::Overloaded { retry_after } | ModelErrorKind::RateLimited { retry_after } => {
                 (self.busy_attempts, *retry_after)
             }
@@ -64,8 +64,8 @@ impl RetryPolicy {
         if attempt >= attempts {
             return None;
         }
-        match asked {
-            Some(asked) => (asked <= self.longest_retry_after).then_some(asked),
+        match requested {
+            Some(requested) => (requested <= self.longest_retry_after).then_some(requested),
             None => ours,
         }
     }

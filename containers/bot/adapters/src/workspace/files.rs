@@ -181,7 +181,7 @@ fn escape(path: &Path) -> WorkspaceError {
 /// `cap-std` reports a path that leads out as a permission error without an OS error code.
 fn classify(path: &Path, error: &io::Error) -> WorkspaceError {
     use io::ErrorKind as Kind;
-    let said = || format!("{}: {error}", path.display());
+    let message = || format!("{}: {error}", path.display());
     match error.kind() {
         Kind::NotFound => WorkspaceError::NotFound(path.display().to_string()),
         Kind::PermissionDenied if error.raw_os_error().is_none() => escape(path),
@@ -197,10 +197,10 @@ fn classify(path: &Path, error: &io::Error) -> WorkspaceError {
         | Kind::ResourceBusy
         | Kind::ExecutableFileBusy
         | Kind::Interrupted
-        | Kind::WouldBlock => WorkspaceError::Refused(said()),
+        | Kind::WouldBlock => WorkspaceError::Refused(message()),
         _ if error.raw_os_error() == Some(LINK_LOOP) || error.raw_os_error() == Some(NO_DEVICE) => {
-            WorkspaceError::Refused(said())
+            WorkspaceError::Refused(message())
         }
-        _ => WorkspaceError::Infra(said()),
+        _ => WorkspaceError::Infra(message()),
     }
 }

@@ -68,9 +68,9 @@ impl Counted {
         if let Some(failed) = self.failed.as_ref().filter(|failed| failed.at.elapsed() < ANSWER_KEPT) {
             return Err(failed.error.clone());
         }
-        let asked = self.ask(sources, spend, now).await;
-        self.failed = asked.as_ref().err().map(|error| Failed { error: error.clone(), at: Instant::now() });
-        asked
+        let result = self.ask(sources, spend, now).await;
+        self.failed = result.as_ref().err().map(|error| Failed { error: error.clone(), at: Instant::now() });
+        result
     }
 
     /// Returns the reservations of runs without a reservation of this process.

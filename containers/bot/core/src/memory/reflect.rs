@@ -137,8 +137,8 @@ impl Reflector {
     /// Returns the records in the model's prompt, per scope.
     /// Those that the run was shown precede the newest ones that match its request.
     async fn shown(&self, run: &Reflection<'_>) -> Vec<MemoryRecord> {
-        let asked = transcript::user_text(run.turns.get(run.prior_turns..).unwrap_or(run.turns));
-        let request = self.redactor.clean(&asked, usize::MAX);
+        let user_text = transcript::user_text(run.turns.get(run.prior_turns..).unwrap_or(run.turns));
+        let request = self.redactor.clean(&user_text, usize::MAX);
         let keys = run.scopes.view().keys();
         let of_scope = |key| self.shown_of(key, &request, run);
         join_all(keys.iter().map(of_scope)).await.into_iter().flatten().collect()

@@ -115,7 +115,7 @@ impl Driver<'_> {
             },
         };
         let interrupted = async {
-            let said = tokio::select! {
+            let reason = tokio::select! {
                 () = bounds.hard_stop.cancelled() => STOPPED,
                 () = sleep_until(bounds.deadline) => OUT_OF_TIME,
             };
@@ -123,11 +123,11 @@ impl Driver<'_> {
             if tool.needs_cleanup() {
                 sleep(STOP_GRACE).await;
             }
-            said
+            reason
         };
         let mut output = tokio::select! {
             output = tool.run(context, &call.input) => output,
-            said = interrupted => return ToolOutput::refused(said),
+            reason = interrupted => return ToolOutput::refused(reason),
         };
         if output.sandbox == Sandbox::Untouched && watched.is_some_and(|watched| watched.has_answered()) {
             output.sandbox = Sandbox::Works;

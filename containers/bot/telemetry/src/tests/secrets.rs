@@ -20,7 +20,7 @@ const TRACES: [&str; 3] = ["canary", "83649127501", "quoted"];
 
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-struct Says(String);
+struct TextError(String);
 
 fn redactor() -> Redactor {
     Redactor::new(KNOWN.map(str::to_owned))
@@ -31,7 +31,7 @@ fn write_everywhere(spans: &Spans<Written>, secret: &str) {
     let span = tracing::info_span!("work", what = secret, later = tracing::field::Empty);
     span.record("later", secret);
     let _entered = span.enter();
-    let error = Says(format!("refused {secret}"));
+    let error = TextError(format!("refused {secret}"));
     tracing::error!(text = secret, shown = %secret, debugged = ?secret, error = %error, "said {secret}");
     tracing::error!(
         error = &error as &dyn std::error::Error,

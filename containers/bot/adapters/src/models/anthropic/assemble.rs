@@ -31,13 +31,13 @@ pub(super) enum Step {
 #[derive(Debug, Default)]
 pub(super) struct Assembly {
     started: bool,
-    blocks: BTreeMap<u64, Growing>,
+    blocks: BTreeMap<u64, PartialBlock>,
     stop: Option<StopReason>,
     usage: Usage,
 }
 
 #[derive(Debug, Default)]
-struct Growing {
+struct PartialBlock {
     block: Map<String, Value>,
     arguments: String,
 }
@@ -56,7 +56,7 @@ impl Assembly {
                 let Value::Object(block) = event["content_block"].take() else {
                     return Err(protocol("a content block is not an object"));
                 };
-                self.blocks.insert(index, Growing { block, ..Growing::default() });
+                self.blocks.insert(index, PartialBlock { block, ..PartialBlock::default() });
             }
             "content_block_delta" => {
                 let growing = self.blocks.get_mut(&index(&event)?);
@@ -94,12 +94,12 @@ impl Assembly {
     fn finish(self) -> Result<ModelTurn, ModelError> {
         let stop =
             self.stop.filter(|_| self.started).ok_or_else(|| protocol("the message has no stop reason"))?;
-        let parts: Result<_, _> = self.blocks.into_values().map(Growing::finish).collect();
+        let parts: Result<_, _> = self.blocks.into_values().map(PartialBlock::finish).collect();
         Ok(ModelTurn { parts: parts?, stop, usage: self.usage })
     }
 }
 
-impl Growing {
+impl PartialBlock {
     fn grow(&mut self, delta: Value) -> Step {
         let Value::Object(mut delta) = delta else {
             return Step::Quiet;

@@ -112,11 +112,11 @@ fn usage_counts_are_running_totals() {
 fn usage_precedes_the_complete_message() {
     let mut assembly = Assembly::default();
     let counts = json!({"input_tokens": 700, "output_tokens": 1, "cache_read_input_tokens": 9});
-    let told = assembly.take(json!({"type": "message_start", "message": {"usage": counts}})).unwrap();
+    let step = assembly.take(json!({"type": "message_start", "message": {"usage": counts}})).unwrap();
     let expected = Usage { input_tokens: 700, output_tokens: 1, cache_read_tokens: 9, cache_write_tokens: 0 };
-    assert_eq!(told, Step::Usage(expected));
-    let told = assembly.take(json!({"type": "message_delta", "delta": {}, "usage": {"output_tokens": 40}}));
-    assert_eq!(told.unwrap(), Step::Usage(Usage { output_tokens: 40, ..expected }));
+    assert_eq!(step, Step::Usage(expected));
+    let step = assembly.take(json!({"type": "message_delta", "delta": {}, "usage": {"output_tokens": 40}}));
+    assert_eq!(step.unwrap(), Step::Usage(Usage { output_tokens: 40, ..expected }));
 }
 
 #[test]

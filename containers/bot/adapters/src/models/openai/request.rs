@@ -75,27 +75,27 @@ fn assistant(message: &Message<'_>) -> Option<ChatMessage> {
 
 /// Encodes a user's message: one message per tool result, then images of the results, then the text.
 fn user(message: &Message<'_>) -> Vec<ChatMessage> {
-    let mut said = Vec::new();
-    let mut spoken = Vec::new();
+    let mut messages = Vec::new();
+    let mut parts = Vec::new();
     for part in &message.parts {
         match part {
             Part::ToolResult { call_id, ok, content } => {
                 let (text, images) = result(call_id, *ok, content);
-                said.push(ChatMessage::tool(MessageContent::from(ToolResponse::new(call_id, text))));
-                spoken.extend(images);
+                messages.push(ChatMessage::tool(MessageContent::from(ToolResponse::new(call_id, text))));
+                parts.extend(images);
             }
-            Part::Text { text, .. } => spoken.push(ContentPart::from_text(text)),
-            Part::Image { media_type, data } => spoken.push(image(media_type, data)),
+            Part::Text { text, .. } => parts.push(ContentPart::from_text(text)),
+            Part::Image { media_type, data } => parts.push(image(media_type, data)),
             Part::Document { media_type, name, .. } => {
-                spoken.push(ContentPart::from_text(omitted(media_type, name.as_deref())));
+                parts.push(ContentPart::from_text(omitted(media_type, name.as_deref())));
             }
             Part::ToolCall { .. } | Part::Opaque { .. } => {}
         }
     }
-    if !spoken.is_empty() {
-        said.push(ChatMessage::user(MessageContent::from_parts(spoken)));
+    if !parts.is_empty() {
+        messages.push(ChatMessage::user(MessageContent::from_parts(parts)));
     }
-    said
+    messages
 }
 
 /// Returns a result as text, and its images for the user's message.

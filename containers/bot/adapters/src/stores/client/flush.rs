@@ -55,7 +55,7 @@ impl<T: Transport> Client<T> {
         if answered.len() != runs.len() {
             return Err(malformed("another number of runs"));
         }
-        runs.iter().zip(answered).map(|(news, flushed)| told(news, flushed)).collect()
+        runs.iter().zip(answered).map(|(news, flushed)| flush_answer(news, flushed)).collect()
     }
 
     /// Flushes one run by the routes that every state Worker has, which do not deliver follow-ups.
@@ -79,7 +79,7 @@ impl<T: Transport> Client<T> {
 }
 
 /// Converts the answer for one run, which must be the requested one.
-fn told(news: &FlushBatch, flushed: RunFlushed) -> Result<Owned<FlushAnswer>, StoreError> {
+fn flush_answer(news: &FlushBatch, flushed: RunFlushed) -> Result<Owned<FlushAnswer>, StoreError> {
     let RunFlushed { run_id, ok, outcome } = flushed;
     if run_id != news.run {
         return Err(malformed("another run than was asked about"));

@@ -17,12 +17,12 @@ const BLANK_LINE: &str = "\n\n";
 /// Collects the replies to one request.
 pub(crate) struct HttpChannel {
     history: Vec<HistoryTurn>,
-    said: Mutex<Said>,
+    state: Mutex<ChannelState>,
     started: watch::Sender<Option<RunId>>,
 }
 
 #[derive(Default)]
-struct Said {
+struct ChannelState {
     replies: Vec<String>,
     receipt: Option<Receipt>,
     is_rejected_by_shutdown: bool,
@@ -34,7 +34,7 @@ struct Said {
 impl HttpChannel {
     /// Returns a channel with the history that the caller sent.
     pub(crate) fn new(history: Vec<HistoryTurn>) -> Self {
-        Self { history, said: Mutex::default(), started: watch::Sender::new(None) }
+        Self { history, state: Mutex::default(), started: watch::Sender::new(None) }
     }
 
     /// Returns the run's id once the core has created a run. Never completes without a run.
@@ -54,9 +54,9 @@ impl HttpChannel {
 
     /// Returns the replies so far as the body of a 200.
     pub(crate) fn collected(&self) -> Reply {
-        let said = self.lock();
-        let (run, run_id) = (said.receipt.clone(), said.handed_off.clone());
-        Reply { reply: said.replies.join(BLANK_LINE), run, run_id }
+        let state = self.lock();
+        let (run, run_id) = (state.receipt.clone(), state.handed_off.clone());
+        Reply { reply: state.replies.join(BLANK_LINE), run, run_id }
     }
 
     /// Returns `true` if the core rejected the request because of a drain.
@@ -78,8 +78,8 @@ impl HttpChannel {
             || said.repeated.is_some())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Said> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, ChannelState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -117,9 +117,9 @@ impl ChannelIo for HttpChannel {
 
     /// Adds no receipt: a receipt has the outcome of a run that ended.
     fn run_continues_elsewhere(&self, id: &RunId, page: &str) {
-        let mut said = self.lock();
-        said.replies.push(texts::run_continues_elsewhere(page));
-        said.handed_off = Some(id.clone());
+        let mut state = self.lock();
+        state.replies.push(texts::run_continues_elsewhere(page));
+        state.handed_off = Some(id.clone());
     }
 
     fn repeats(&self, first: &FirstUse) {
