@@ -119,7 +119,7 @@ pub(crate) enum Refused {
 }
 
 impl Refused {
-    /// Whether the run lost its working tree, which its record then notes.
+    /// Returns whether the run lost its working tree, which its record then notes.
     pub(crate) const fn is_of_tree(&self) -> bool {
         matches!(self, Self::Disk(_) | Self::Workspace(_) | Self::TreeGone | Self::AnotherTree)
     }

@@ -34,7 +34,7 @@ pub struct Skill {
 }
 
 impl Skill {
-    /// Whether this agent may use it.
+    /// Returns whether this agent may use it.
     pub fn is_for(&self, agent: &str) -> bool {
         self.agents.iter().any(|allowed| allowed == agent)
     }

@@ -1,8 +1,8 @@
 //! Retries of store requests, as a decorator of the transport.
 //!
-//! Only requests that may be repeated are retried: the store grants a repeated claim again, and a repeated step or state
-//! replaces itself. The other routes are sent once: the next flush or heartbeat delivers again, a lost batch of events is
-//! in the record, and the history writer retries records itself. A conflict is an answer and never retried.
+//! Only requests that may be repeated are retried: the store grants a repeated claim again, and a repeated step or
+//! state replaces itself. The other routes are sent once: the next flush or heartbeat delivers again, a lost batch of
+//! events is in the record, and the history writer retries records itself. A conflict is an answer and never retried.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! The changes in a thread's tree since its start.
 //!
 //! Git compares the files on disk with the first commit through a separate index and a separate repository, which reads
-//! the objects of the tree's own: the agent's staged changes stay untouched, no content is written to its repository, and
-//! no filter or other program that its configuration names is run.
+//! the objects of the tree's own: the agent's staged changes stay untouched, no content is written to its repository,
+//! and no filter or other program that its configuration names is run.
 
 use std::{fs, io, path::Path};
 

@@ -58,8 +58,7 @@ fn configured(name: &str, settings: &Settings) -> Option<Repository> {
 }
 
 /// Returns the repository of a path or URL in the request.
-/// It must come from the machine's own user, or be below an allowed prefix. A configured repository at the same place
-/// wins.
+/// Only the machine's own user may name any; others need an allowed prefix. A configured one at its place wins.
 fn direct(origin: &str, actor: &Actor, settings: &Settings) -> Option<Repository> {
     // A server decodes `%67` to `g` and does not treat the part after `?` as a path, so a comparison cannot see through
     // such spellings.

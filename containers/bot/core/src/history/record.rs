@@ -27,7 +27,7 @@ impl RunTotals {
     }
 }
 
-/// Whether the record is the provisional one, which holds nothing about the run's end.
+/// Returns whether the record is the provisional one, which holds nothing about the run's end.
 pub fn is_provisional(record: &RunRecord) -> bool {
     record.status == RunStatus::Interrupted && record.finished_at == record.started_at
 }

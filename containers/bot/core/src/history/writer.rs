@@ -1,7 +1,7 @@
 //! Writes a run's records: a provisional one at its start, and the final one after its reply.
 //!
-//! A final record is never replaced by a provisional one or by a tombstone. Once it is due, those stop retrying, and the
-//! final write begins only when an attempt in progress has settled (docs/reference/runs.md#tombstones).
+//! A final record is never replaced by a provisional one or by a tombstone. Once it is due, those stop retrying, and
+//! the final write begins only when an attempt in progress has settled (docs/reference/runs.md#tombstones).
 
 use std::{
     collections::HashMap,

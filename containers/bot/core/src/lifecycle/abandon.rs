@@ -59,7 +59,7 @@ impl RunContext {
         }
     }
 
-    /// Whether another process may have ended the run while the ledger did not answer this one.
+    /// Returns whether another process may have ended the run while the ledger did not answer this one.
     /// Returns `true` when the store does not answer either.
     async fn may_be_recorded(&self, id: &RunId) -> bool {
         let stored = Policy::RECORD.run(id, || self.store().get(id)).await;

@@ -33,7 +33,7 @@ impl LedgerClaim {
         }
     }
 
-    /// Whether another process owns the run.
+    /// Returns whether another process owns the run.
     pub fn is_fenced(&self) -> bool {
         match self {
             Self::Untracked => false,

@@ -177,7 +177,7 @@ impl Live {
     }
 }
 
-/// Whether the next attempt may succeed. The failed one may have taken effect.
+/// Returns whether the next attempt may succeed. The failed one may have taken effect.
 pub(super) fn is_transient(error: &StoreError) -> bool {
     error.kind == StoreErrorKind::Transient
 }

@@ -192,7 +192,7 @@ impl Part {
         }
     }
 
-    /// Whether the ledger has the events before these; it lacks them when an earlier part failed.
+    /// Returns whether the ledger has the events before these; it lacks them when an earlier part failed.
     fn is_contiguous(&self) -> bool {
         self.cursor.flushed() >= self.after
     }
@@ -238,7 +238,7 @@ impl Part {
     }
 }
 
-/// Whether every attempt with the same content would fail.
+/// Returns whether every attempt with the same content would fail.
 fn refuses_content(error: &StoreError) -> bool {
     error.kind == StoreErrorKind::Refused
 }

@@ -121,13 +121,13 @@ impl TrackedRun {
         self.is_resumable.store(true, Ordering::Release);
     }
 
-    /// Whether the run may be handed off.
+    /// Returns whether the run may be handed off.
     /// A run without a stored step, or past a step that could not be stored, holds the shutdown instead.
     pub fn is_resumable(&self) -> bool {
         self.is_resumable.load(Ordering::Acquire)
     }
 
-    /// Whether another generation owns the run.
+    /// Returns whether another generation owns the run.
     pub fn is_fenced(&self) -> bool {
         self.cursor.is_fenced()
     }

@@ -39,7 +39,7 @@ impl UnconfirmedClaim {
         Self { live, cursor }
     }
 
-    /// Whether another process owns the run.
+    /// Returns whether another process owns the run.
     pub(super) fn is_fenced(&self) -> bool {
         self.cursor.is_fenced()
     }

@@ -31,8 +31,8 @@ pub enum TreeDiff {
 impl Queries {
     /// Returns a run with the changes in its thread's working tree as it is now.
     ///
-    /// The tree belongs to the thread, so it may show work of other users of the channel. A viewer who may read a finished
-    /// run only as its user therefore gets no diff.
+    /// The tree belongs to the thread, so it may show work of other users of the channel. A viewer who may read a
+    /// finished run only as its user therefore gets no diff.
     ///
     /// # Errors
     ///

@@ -116,7 +116,7 @@ impl CallWatch {
         }
     }
 
-    /// Whether the model has been overloaded for this long.
+    /// Returns whether the model has been overloaded for this long.
     pub(super) fn is_overloaded_for(&self, limit: Duration) -> bool {
         self.state.borrow().overloaded_since.is_some_and(|since| since.elapsed() >= limit)
     }

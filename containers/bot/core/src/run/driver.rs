@@ -303,7 +303,7 @@ impl Driver<'_> {
         Instant::now() + millis(state.agent_loop.remaining_ms(self.clock.now()))
     }
 
-    /// Whether a resume may run the call again (docs/reference/ledger.md#resume).
+    /// Returns whether a resume may run the call again (docs/reference/ledger.md#resume).
     fn may_repeat(&self, call: &ToolCall) -> bool {
         let is_reading =
             self.assignment.tools.find(&call.name).is_none_or(|tool| tool.effects() == Effects::None);

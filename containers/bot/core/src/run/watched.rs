@@ -22,7 +22,7 @@ impl<'a> Watched<'a> {
         Self { workspace, has_answered: AtomicBool::new(false) }
     }
 
-    /// Whether the workspace did something or reported a missing file.
+    /// Returns whether the workspace did something or reported a missing file.
     /// A command that exits non-zero was run.
     pub(super) fn has_answered(&self) -> bool {
         self.has_answered.load(Ordering::Relaxed)

@@ -1,7 +1,6 @@
 //! Sessions of people in mode `token`: a signed cookie in place of the secret, and request origins.
 //!
-//! A cookie is `<expiry>.<HMAC>` under the secret, so the process stores no session and a changed secret ends all of
-//! them.
+//! A cookie is `<expiry>.<HMAC>` under the secret, so the process stores no session and a changed secret ends all.
 
 use std::fmt::Write as _;
 

@@ -187,8 +187,8 @@ fn local(head: &Parts, public_base_url: Option<&str>) -> Result<Actor, Denied> {
 
 /// Admits a caller on this machine. An unknown peer is rejected.
 ///
-/// The `Host` header must name this machine too. Otherwise a page of another site could read the run pages through a name
-/// that resolves to the loopback address.
+/// The `Host` header must name this machine too. Otherwise a page of another site could read the run pages through a
+/// name that resolves to the loopback address.
 fn by_peer(peer: Option<IpAddr>, host: Option<&str>, public_base_url: Option<&str>) -> Result<Actor, Denied> {
     let actor = by_loopback(peer.ok_or(Denied::NotLoopback)?, public_base_url)?;
     if let Some(host) = host {

@@ -1,7 +1,7 @@
 //! The ledger of live runs.
 //!
-//! A finish also clears the run's transcript: for callers they are one store, on the edge two objects. Not here: becoming
-//! the owner of a reclaimed run's transcript (`ars_bot_core::resume`).
+//! A finish also clears the run's transcript: for callers they are one store, on the edge two objects. Not here:
+//! becoming the owner of a reclaimed run's transcript (`ars_bot_core::resume`).
 
 use ars_bot_ports::{
     Claim, FlushAnswer, FlushBatch, Ledger, Owned, Stop, StoreError, Stored, Transcripts as _,

@@ -69,8 +69,7 @@ impl Command for Forget {
 }
 
 /// Checks that the caller may forget a record of this scope.
-/// Users may forget their own. Shared ones need the right to manage repositories, and those of another user are out of
-/// reach.
+/// Users may forget their own. Shared ones need the right to manage repositories; another user's are out of reach.
 fn check(call: Call<'_>, scope: Scope, key: &str) -> Result<(), CommandError> {
     let name = key.split_once(':').map_or("", |(_, name)| name);
     match scope {

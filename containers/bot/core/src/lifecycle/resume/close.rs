@@ -84,7 +84,8 @@ fn record_of(run: &Reclaimed, stored: Stored, closing: ClosedRun) -> RunRecord {
     record
 }
 
-/// Whether the run may have cost more than its last step records. Only a handoff records everything.
+/// Returns whether the run may have cost more than its last step records.
+/// Only a handoff records everything.
 fn may_have_cost_more(run: &Reclaimed, recorded: Option<u64>) -> bool {
     let attempts = RunState::of_row(&run.row.state).attempts;
     let was_lost_before = attempts.is_some_and(|before| before.attempts > 0);

@@ -137,7 +137,7 @@ pub(super) async fn prepare(
     Ok(Ok(PreparedRun { active, assignment, resumption, memory }))
 }
 
-/// Whether the stream has the reading diff, because a second one would look like a second review.
+/// Returns whether the stream has the reading diff, since a second would look like a second review.
 fn has_reading_diff(events: &[Value]) -> bool {
     events.iter().any(|event| event["type"] == "review_artifact" && event["artifact"] == "reading_diff")
 }

@@ -1,8 +1,8 @@
 //! Reads the stored parts of a reclaimed run.
 //!
-//! A part that cannot be read while the ledger answers is given up after some attempts: the run is closed, and its thread
-//! is free. An outage is not counted. The lease is extended before it can expire. Not here: the decision on the parts
-//! (`ars_agent::resume`).
+//! A part that cannot be read while the ledger answers is given up after some attempts: the run is closed, and its
+//! thread is free. An outage is not counted. The lease is extended before it can expire. Not here: the decision on the
+//! parts (`ars_agent::resume`).
 
 use std::time::Duration;
 
@@ -88,19 +88,19 @@ impl ReadBudget {
         }
     }
 
-    /// Whether the store does not accept the run's record with its events.
+    /// Returns whether the store does not accept the run's record with its events.
     pub(super) const fn is_record_rejected(&self) -> bool {
         self.rejections >= MAX_REJECTIONS
     }
 
-    /// Whether the refusal is temporary and attempts are left.
+    /// Returns whether the refusal is temporary and attempts are left.
     pub(super) fn allows_retry(&mut self, refused: &Refused) -> bool {
         let is_temporary = matches!(refused, Refused::Disk(_));
         self.failures += u32::from(is_temporary);
         is_temporary && self.failures < MAX_FAILURES
     }
 
-    /// Whether this process owns the run for long enough to work on it.
+    /// Returns whether this process owns the run for long enough to work on it.
     pub(super) async fn keeps_lease(&mut self, live: &Live, owner: &Owner) -> Result<bool, StoreError> {
         if self.leased_at.elapsed() < LEASE_RELIANCE { Ok(true) } else { self.extend(live, owner).await }
     }

@@ -36,7 +36,7 @@ impl Stored {
         Self { at_least, ..Self::of(run, Vec::new()) }
     }
 
-    /// Whether the run has published its answer, which immediately precedes the reply.
+    /// Returns whether the run has published its answer, which immediately precedes the reply.
     pub(super) fn has_answer(&self) -> bool {
         self.events.iter().any(|event| event["type"] == ANSWER)
     }

@@ -32,7 +32,7 @@ pub(super) async fn reopen(
     workspaces.open(request, &CancellationToken::new()).await.map_err(not_ready)
 }
 
-/// Whether the repository has this name, or the origin that is configured for it.
+/// Returns whether the repository has this name, or the origin that is configured for it.
 fn is_of(context: &RunContext, own: &Repository, name: &str) -> bool {
     let mut configured = context.settings().repositories.iter().filter(|known| known.name == name);
     own.name == name || configured.any(|known| is_same_place(&known.origin, &own.origin))
