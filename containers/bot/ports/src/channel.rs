@@ -35,7 +35,7 @@ pub trait ChannelIo: Send + Sync {
     /// No work was started, and the next process accepts the request when it is sent again.
     fn rejected_by_shutdown(&self) {}
 
-    /// Called when the message has no effect, because an earlier request had its idempotency key. No reply follows.
+    /// Called when an earlier request had the message's idempotency key; no effect and no reply follow.
     fn repeats(&self, _first: &FirstUse) {}
 
     /// Shows a short status line. Most channels ignore it.

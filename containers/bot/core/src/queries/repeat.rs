@@ -1,8 +1,8 @@
 //! The run of an earlier request with the same idempotency key, and its outcome
 //! (docs/reference/ingress.md#idempotency).
 //!
-//! No viewer is checked: the key belongs to the caller that started the run. Not here: concurrent requests of one process
-//! (`ars-bot-http`).
+//! No viewer is checked: the key belongs to the caller that started the run. Not here: concurrent requests of one
+//! process (`ars-bot-http`).
 
 use std::time::Duration;
 

@@ -69,7 +69,7 @@ impl HttpChannel {
         self.lock().repeated.clone()
     }
 
-    /// Returns `true` if the replies are the whole answer of an accepted request, which a repeated request gets too.
+    /// Returns `true` if the replies are the complete answer of an accepted request, for repeated ones too.
     pub(crate) fn is_complete(&self) -> bool {
         let said = self.lock();
         !(said.is_rejected_by_shutdown

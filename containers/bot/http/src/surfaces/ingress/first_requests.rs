@@ -1,7 +1,7 @@
-//! The requests of this process that have an idempotency key: those in flight, and the answers of the newest ones.
+//! The requests of this process with an idempotency key: those in flight, and the newest answers.
 //!
-//! The table covers what the ledger does not: concurrent requests of one process, and answers without a claimed run. Not
-//! here: keys of other processes (`ars_bot_core::queries`).
+//! The table covers requests that the ledger does not: concurrent ones of one process, and those without a claimed
+//! run. Not here: keys of other processes (`ars_bot_core::queries`).
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -156,7 +156,7 @@ impl Reservation {
         self.progress.subscribe()
     }
 
-    /// Ends the request. Its answer is kept if it is complete; otherwise the next request with the key is a first one.
+    /// Ends the request and keeps a complete answer; otherwise the key's next request is a first one.
     pub(super) fn end(self, io: &HttpChannel) {
         if io.is_complete() {
             self.requests.lock().keep(&self.name, io.collected());

@@ -1,5 +1,5 @@
-//! Requests with an `Idempotency-Key`: the first one is dispatched, and a repeated one gets the first one's answer
-//! (docs/reference/ingress.md#idempotency).
+//! Requests with an `Idempotency-Key` (docs/reference/ingress.md#idempotency).
+//! The first one is dispatched, and a repeated one gets the first one's answer.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -35,8 +35,9 @@ pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, IngressError> {
     Ok(Some(text.to_owned()))
 }
 
-/// Returns the key with the fingerprint of its request: thread and body. The thread has the effective channel, so two
-/// tokens of one subject with different channels never get each other's answers.
+/// Returns the key with the fingerprint of its request: thread and body.
+/// The thread has the effective channel, so two tokens of one subject with different channels never get each other's
+/// answers.
 pub(super) fn of_request(key: String, subject: &str, thread: &ThreadKey, body: &[u8]) -> IdempotencyKey {
     let thread = thread.as_str().as_bytes();
     let mut context = digest::Context::new(&digest::SHA256);

@@ -24,8 +24,8 @@ const READS: [&str; 6] =
 /// Every write, and the reads.
 const WRITES: [&str; 5] = ["runs:write", "memory:write", "config:write", "repo:write", "schedule:read"];
 
-/// The tokens, each without the prefix of its scopes: `reads` and `writes` are of channel `ci`, `other` has every scope
-/// in another channel.
+/// The tokens, each without the prefix of its scopes.
+/// `reads` and `writes` are of channel `ci`, `other` has every scope in another channel.
 fn tokens() -> String {
     let all: Vec<&str> = READS.iter().chain(&WRITES).copied().collect();
     let with_dispatch = |scopes: &[&'static str]| [&["dispatch"], scopes].concat();

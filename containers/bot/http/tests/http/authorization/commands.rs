@@ -36,8 +36,9 @@ const TOKENS: [Credential; 7] = [
     Bearer("other"),
 ];
 
-/// A command, its input, and one letter per caller: `+` done, `-` not offered, `x` no valid credential, `d` denied by the
-/// registry or the handler, `?` answered like an unknown run or record.
+/// A command, its input, and one letter per caller.
+/// `+` done, `-` not offered, `x` no valid credential, `d` denied by the registry or the handler, `?` answered like an
+/// unknown run or record.
 struct Row {
     id: &'static str,
     /// `{run}` stands for a run of channel `ci` on the caller's platform.
