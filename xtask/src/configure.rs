@@ -1,5 +1,6 @@
-//! `cargo xtask configure`: writes a configuration to the state Worker, where a bot with `SERVICE_CONFIG=state://base`
-//! reads it at its start. The state Worker's bearer comes from the environment.
+//! `cargo xtask configure`: writes a configuration to the state Worker.
+//! A bot with `SERVICE_CONFIG=state://base` reads it there at its start. The state Worker's bearer comes from the
+//! environment.
 //!
 //! Not here: validation, which `ars serve --config FILE` does.
 

@@ -15,7 +15,7 @@ use crate::up::http;
 
 /// How often a start is measured: the first one finds nothing in the machine's caches.
 const STARTS: usize = 5;
-/// Most that a process may take to its first answer: a run that waits for a new container waits for this.
+/// Maximum time of a process to its first answer, which delays a run that waits for a new container.
 const START_AIM: Duration = Duration::from_millis(100);
 /// Longest wait for a first answer.
 const START_LIMIT: Duration = Duration::from_secs(20);
@@ -30,8 +30,8 @@ pub struct Options {
     pub context: bool,
 }
 
-/// Builds the image, starts it a few times, and prints its size and the time to its first answer; fails above the
-/// limit.
+/// Builds the image, starts it a few times, and prints its size and the time to its first answer.
+/// Fails above the limit.
 pub fn run(options: &Options) -> Result<()> {
     if options.context {
         let step = Step::begin("context of the image");

@@ -12,8 +12,8 @@ use worker::{
     web_sys::{Headers, Request, Response},
 };
 
-/// Limit of a rejected request's body that is drained: twice the largest body that the bot accepts. It is discarded, so
-/// it needs no authentication.
+/// Limit of a rejected request's body that is drained: twice the largest body that the bot accepts.
+/// It is discarded, so it needs no authentication.
 const DRAIN_BYTES: usize = 2 * 1024 * 1024;
 /// Timeout of a drain.
 const DRAIN_MS: f64 = 3_000.0;
@@ -27,8 +27,8 @@ thread_local! {
     static DRAINS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Drains the body of a request that the edge answers itself. Above the limit the caller is answered at once, and may
-/// miss the answer.
+/// Drains the body of a request that the edge answers itself.
+/// Above the limit the caller receives the answer at once, and may lose it.
 pub async fn drain_caller_body(request: &Request) {
     if DRAINS.get() >= MAX_DRAINS {
         return;

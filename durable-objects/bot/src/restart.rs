@@ -1,4 +1,4 @@
-//! `POST /admin/restart`: the questions of `ars_container::restart` in their order, and what is awaited between them.
+//! `POST /admin/restart`: asks the questions of `ars_container::restart` in their order.
 
 use ars_container::{Answer, restart};
 use ars_platform::{Probe, Probed, Upstream, read_within, thrown_text};

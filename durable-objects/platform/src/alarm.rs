@@ -1,5 +1,5 @@
-//! An object's named alarms over the one that the platform keeps. It wakes the object for it and repeats a handler that
-//! fails.
+//! An object's named alarms over the single alarm that the platform keeps.
+//! The platform wakes the object for it and repeats a handler that fails.
 //!
 //! Times are absolute milliseconds.
 
@@ -14,7 +14,7 @@ use crate::{DoSql, answer::log_fault, clock::now, raw};
 struct Platform(raw::Storage);
 
 impl PlatformAlarm for Platform {
-    /// The platform holds back a later answer until the write is on disk, whether or not the promise is awaited.
+    /// The platform holds back later answers until the write is on disk, even with an unawaited promise.
     fn set(&self, at_ms: i64) -> Result<(), SqlError> {
         match self.0.set_alarm(at_ms as f64) {
             Ok(_) => Ok(()),

@@ -63,7 +63,7 @@ pub(crate) fn log_fault(fault: &dyn std::error::Error) {
     console_error!("fault: {chain}");
 }
 
-/// Encodes a success for RPC: its text, or the status, stream and length of a text that comes in pieces.
+/// Encodes a success for RPC: its text, or the status, stream and length of a text in pieces.
 ///
 /// A text passes through RPC at half the cost of a response. A response would lose the length of its stream.
 pub(crate) fn reply(body: Text) -> JsValue {

@@ -6,13 +6,13 @@ use worker::web_sys::{ReadableStream, ReadableStreamDefaultReader, Request};
 
 use crate::raw;
 
-/// Returns the whole body, or `None` when its sender disconnected: then no answer can reach them either.
+/// Returns the whole body, or `None` when its sender disconnected, so that no answer can arrive.
 pub async fn read_body(request: &Request) -> Option<Uint8Array> {
     let buffer = JsFuture::from(request.array_buffer().ok()?).await.ok()?;
     Some(Uint8Array::new(&buffer))
 }
 
-/// Returns a body, or `None` when it is longer than `max_bytes`, slower than `timeout_ms` or breaks off.
+/// Returns a body; `None` when it exceeds `max_bytes`, is slower than `timeout_ms` or breaks off.
 pub async fn read_within(body: Option<ReadableStream>, max_bytes: usize, timeout_ms: f64) -> Option<Vec<u8>> {
     let Some(body) = body else { return Some(Vec::new()) };
     let reader = Reader::of(&body, timeout_ms);

@@ -30,7 +30,8 @@ thread_local! {
     static OBSERVED: RefCell<Vec<Weak<Changes>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Runs the future that answers a call. `key` is the call's first argument, an object that no other call has.
+/// Runs the future that answers a call.
+/// `key` is the call's first argument, an object that no other call has.
 pub async fn recoverable<T>(key: &JsValue, future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     poll_fn(|context| {
@@ -61,8 +62,8 @@ pub async fn run_task(task: impl Future<Output = ()> + 'static) -> Result<(), St
     JsFuture::from(start_task(task)).await.map(drop).map_err(|thrown| describe(&thrown))
 }
 
-/// Recovers after a trap. Marks this instance as replaced, so that calls which have not begun go to another one, and
-/// resumes the others. Returns the key of the call that trapped in its poll.
+/// Recovers after a trap and returns the key of the call that trapped in its poll.
+/// Marks this instance as replaced, so that calls which have not begun go to another one, and resumes the others.
 #[wasm_bindgen]
 pub fn recover() -> Option<Object> {
     RETIRED.set(true);

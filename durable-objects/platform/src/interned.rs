@@ -6,7 +6,8 @@ use std::{cell::RefCell, collections::BTreeMap};
 
 use wasm_bindgen::JsValue;
 
-/// Most strings that are kept. Statements vary with the filters of callers, so further ones are made at each use.
+/// Maximum number of kept strings.
+/// Statements vary with the filters of callers, so further ones are made at each use.
 const STRINGS_MAX: usize = 512;
 
 thread_local! {

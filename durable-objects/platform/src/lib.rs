@@ -1,5 +1,5 @@
-//! The edge platform behind Rust types: storage, alarms, answers, calls between objects, containers, and the shell
-//! that makes a store an object.
+//! The edge platform behind Rust types.
+//! Storage, alarms, answers, calls between objects, containers, and the shell that makes a store an object.
 //!
 //! The only crate with bindings to JavaScript; objects and Workers build on it. `js/runtime.js` is its other half: it
 //! replaces an instance of the module after a panic.

@@ -1,4 +1,4 @@
-//! A Durable Object's container: carries out the actions of `ars_container::lifecycle` and reports their results.
+//! A Durable Object's container: carries out the actions of `ars_container::lifecycle`.
 //!
 //! The object gives the policy: port, probe, version, environment and limits. The lifecycle lies in the object's
 //! storage after every step, so an eviction loses no more than a pending probe.
@@ -30,7 +30,7 @@ use crate::{
 const LIFECYCLE: &str = "lifecycle";
 /// The name of the lifecycle's alarm.
 pub const LIFECYCLE_ALARM: &str = "lifecycle";
-/// Milliseconds between two probes of a container after its monitor failed: an ended one has closed its port by then.
+/// Milliseconds between probes after a monitor failed: an ended container has closed its port by then.
 const LOST_PROBE_MS: f64 = 1_000.0;
 /// Failed probes in a row after which such a container is taken to have ended.
 const LOST_PROBES: u32 = 5;
@@ -116,8 +116,8 @@ impl<P: ContainerPolicy> ContainerOwner<P> {
         }
     }
 
-    /// Returns whether a container runs, as far as the lifecycle knows. `true` in a retired instance: [`Self::restart`]
-    /// then refuses.
+    /// Returns whether a container runs, as far as the lifecycle knows.
+    /// `true` in a retired instance: [`Self::restart`] then refuses.
     pub fn is_running(&self) -> bool {
         is_retired() || self.0.with(|lifecycle| (lifecycle.is_running(), Vec::new()))
     }
@@ -154,8 +154,8 @@ impl<P: ContainerPolicy> Owned<P> {
         self.changes.notify();
     }
 
-    /// Returns whether the instance is retired. The next one then handles the lifecycle's alarm at once, and sets a
-    /// later one again if it is not due yet.
+    /// Returns whether the instance is retired.
+    /// The next one then handles the lifecycle's alarm at once, and sets a later one again if it is not due yet.
     fn is_handed_over(&self) -> bool {
         if is_retired() {
             self.set_alarm(now());
@@ -196,7 +196,8 @@ impl<P: ContainerPolicy> Owned<P> {
         (lifecycle, actions)
     }
 
-    /// Writes the lifecycle when it changed. The platform holds back every answer until the write is on disk.
+    /// Writes the lifecycle when it changed.
+    /// The platform holds back every answer until the write is on disk.
     fn store(&self, text: String) {
         let stored = self.stored.take();
         if stored.as_ref() != Some(&text)
@@ -269,8 +270,9 @@ impl<P: ContainerPolicy> Owned<P> {
         self.step(Input::Ended { start, code });
     }
 
-    /// Waits for the end of a container after its monitor failed: the runtime may have given up one that still runs,
-    /// and a start would kill it. Returns early when the runtime knows it again.
+    /// Waits for the end of a container after its monitor failed.
+    /// The runtime may have given up one that still runs, and a start would kill it. Returns early when the runtime
+    /// knows it again.
     async fn probe_lost(&self) {
         let mut failed = 0;
         while failed < LOST_PROBES {
@@ -286,7 +288,7 @@ impl<P: ContainerPolicy> Owned<P> {
         }
     }
 
-    /// Returns whether the server in the container listens, however it answers. `None` if the probe does not show it.
+    /// Returns whether the server in the container listens; `None` if the probe does not show it.
     async fn is_listening(&self) -> Option<bool> {
         let Err(thrown) = self.probe().await else { return Some(true) };
         let cause = describe(&thrown);
@@ -339,7 +341,7 @@ impl<P: ContainerPolicy> Owned<P> {
         }
     }
 
-    /// Ends the object when its container runs and the runtime does not know it: only a new object can reach it.
+    /// Ends the object when its container runs unknown to the runtime: only a new object can reach it.
     async fn abort_if_lost(&self) {
         sleep(LOST_PROBE_MS).await;
         // Mostly it did end, and its monitor reports that.

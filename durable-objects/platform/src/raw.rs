@@ -137,7 +137,7 @@ extern "C" {
     #[wasm_bindgen(js_namespace = crypto, js_name = getRandomValues)]
     pub(crate) fn random_values(bytes: &js_sys::Uint8Array) -> js_sys::Uint8Array;
 
-    /// `Instance.track` of `js/runtime.js`: returns the promise, which is rejected after a trap in the future of `key`.
+    /// `Instance.track` of `js/runtime.js`: its promise is rejected after a trap in the future of `key`.
     #[wasm_bindgen(js_name = trackTask)]
     pub(crate) fn track_task(key: &JsValue, promise: &Promise) -> Promise;
 

@@ -10,7 +10,7 @@ pub fn header_of(headers: &Headers, name: &str) -> Option<String> {
     headers.unchecked_ref::<raw::HeaderMap>().get(&interned(name))
 }
 
-/// Returns the path of an absolute address, in which only the query contains `?` and only the fragment `#`.
+/// Returns the path of an absolute URL, in which only the query has `?` and only the fragment `#`.
 pub fn path_of(url: &str) -> &str {
     let host = url.find("://").map_or(0, |at| at + 3);
     let path = url[host..].find('/').map_or("/", |at| &url[host + at..]);

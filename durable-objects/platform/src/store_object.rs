@@ -80,8 +80,8 @@ impl<T: Store<DoSql>> StoreObject<T> {
         }
     }
 
-    /// Handles the alarm: sweeps when it is due, and sets the next one. Reads hide expired rows, so a failed sweep
-    /// costs only disk space until it is repeated.
+    /// Handles the alarm: sweeps when it is due, and sets the next one.
+    /// Reads hide expired rows, so a failed sweep costs only disk space until it is repeated.
     ///
     /// # Errors
     /// The alarms cannot be read or set. The platform then repeats this one.

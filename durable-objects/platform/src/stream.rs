@@ -1,4 +1,4 @@
-//! Streamed answers of long operations: headers at once, heartbeats while the operation runs, one JSON document.
+//! Streamed answers of long operations: headers at once, then heartbeats, then one JSON document.
 //!
 //! A heartbeat is a line break: whitespace before a JSON document changes nothing for its parser, and an idle
 //! connection is cut after some minutes. An operation runs to its end when the client disconnects. After a panic in it
@@ -49,8 +49,8 @@ pub fn streamed_answer(
     Ok(answer::streamed(&stream.readable()))
 }
 
-/// Calls a method of the writer after a trap in its task. In JavaScript, because after some traps no code of this
-/// instance runs.
+/// Calls a method of the writer after a trap in its task.
+/// It is JavaScript, because after some traps no code of this instance runs.
 pub(crate) fn after_trap(
     task: &Promise,
     writer: &WritableStreamDefaultWriter,

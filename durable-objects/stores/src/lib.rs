@@ -1,4 +1,4 @@
-//! The Durable Objects of the state Worker: each module wraps one store of `shared/` in `ars_platform::StoreObject`.
+//! The Durable Objects of the state Worker: each module wraps one store of `shared/` in `StoreObject`.
 //!
 //! Not here: SQL and validation (`shared/`), bindings to JavaScript (`ars-platform`), the exported classes
 //! (`workers/state`).

@@ -16,8 +16,8 @@ use worker::{
 /// The request of the tick. Its host is one that an edge in front of a developer's bot accepts.
 const TICK_URL: &str = "http://localhost/healthz";
 
-/// Passes a request on. The request and its answer stay the platform's own, because a converted answer loses the
-/// encoding of its body.
+/// Passes a request on.
+/// The request and its answer stay the platform's own, because a converted answer loses the encoding of its body.
 #[event(fetch)]
 async fn main(request: web_sys::Request, env: Env, _: Context) -> Result<web_sys::Response> {
     let forwarded = async {

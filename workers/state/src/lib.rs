@@ -10,7 +10,8 @@ mod router;
 use ars_platform::recoverable;
 use worker::{Context, Env, Result, event, web_sys};
 
-/// Answers a request. The request and its answer stay the platform's own: converting them costs more than the rest.
+/// Answers a request.
+/// The request and its answer stay the platform's own: converting them costs more than the rest.
 #[event(fetch)]
 async fn main(request: web_sys::Request, env: Env, _: Context) -> Result<web_sys::Response> {
     Ok(recoverable(&request, router::answer(&request, &env)).await)

@@ -1,5 +1,5 @@
-//! The Durable Object classes this Worker exports, each a newtype around its library's object, and the namespace of
-//! each route.
+//! The Durable Object classes that this Worker exports, and the namespace of each route.
+//! Each class is a newtype around its library's object.
 
 use ars_do_stores::{
     config_store::{self, ConfigStoreObject},

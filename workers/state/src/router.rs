@@ -1,4 +1,4 @@
-//! From the gate to the objects: the head of a request is admitted, its body names a store, the store's object answers.
+//! From the gate to the objects: the head is admitted, the body names a store, its object answers.
 
 use ars_auth::Secret;
 use ars_platform::{
@@ -18,7 +18,8 @@ use crate::objects::binding;
 
 /// The secret that every route but the health probe requires.
 const SECRET: &str = "MEMORY_TOKEN";
-/// Limit of a rejected body that is drained: twice the largest body limit. Its sender presented the bearer.
+/// Limit of a rejected body that is drained: twice the largest body limit.
+/// Its sender presented the bearer.
 const DRAIN_BYTES: usize = 4 * 1024 * 1024;
 /// Timeout of a drain.
 const DRAIN_MS: f64 = 1_000.0;

@@ -129,8 +129,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Has a container end by SIGTERM, and kills it after so many seconds. One that ends this way is not started again
-    /// by the engine, as one that ends by another signal may be.
+    /// Has a container end by SIGTERM, and kills it after so many seconds.
+    /// One that ends this way is not started again by the engine, as one that ends by another signal may be.
     pub fn stop(&self, id: &str, seconds: u64) -> Result<()> {
         let answer = self.api().post(&format!("/containers/{id}/stop?t={seconds}"), &json!({}))?;
         // 304: it had ended already.

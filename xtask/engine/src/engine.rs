@@ -16,7 +16,8 @@ const DOCKER_SOCKET: &str = "/var/run/docker.sock";
 /// The variable that names the engine's socket, as for Docker's command line.
 const DOCKER_HOST: &str = "DOCKER_HOST";
 
-/// An engine that answers. Dropping it ends the service that was started for it, if one was; containers stay.
+/// An engine that answers.
+/// Dropping it ends the service that was started for it, if one was; containers stay.
 #[derive(Debug)]
 pub struct Engine {
     api: Api,

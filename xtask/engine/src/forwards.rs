@@ -19,8 +19,8 @@ const PORT: &str = "--dport";
 /// Takes a lock that others hold, instead of failing.
 const WAIT: &str = "--wait";
 
-/// Removes forwards to containers that `listed` does not return. The rules are read first, so a container that starts
-/// concurrently has none among them.
+/// Removes forwards to containers that `listed` does not return.
+/// The rules are read first, so a container that starts concurrently has none among them.
 pub(crate) fn sweep(listed: impl FnOnce() -> Result<BTreeSet<String>>) -> Result<()> {
     let rules = output(Command::new("iptables").args([WAIT, "--table", "nat", "--list-rules"]))?;
     if !rules.contains(OURS) {
@@ -32,8 +32,8 @@ pub(crate) fn sweep(listed: impl FnOnce() -> Result<BTreeSet<String>>) -> Result
     Ok(())
 }
 
-/// Returns the rules to remove for each unlisted container. If a listed container forwards the same port, its rules
-/// are indistinguishable, so they are left to a later sweep.
+/// Returns the rules to remove for each unlisted container.
+/// If a listed container forwards the same port, its rules are indistinguishable, so they are left to a later sweep.
 fn removals(rules: &str, listed: &BTreeSet<String>) -> Vec<Vec<String>> {
     let forwards = || rules.lines().filter(|rule| rule.starts_with(&format!("-A {FORWARDS} ")));
     let id_of = |rule: &str| Some(rule.split_once(OURS)?.1.split('"').next()?.to_owned());

@@ -95,8 +95,8 @@ pub fn bot_image(engine: &Engine, progress: Progress<'_>) -> Result<Image> {
     Ok(Image { name, bytes, binary_bytes: fs::metadata(context.join("ars"))?.len() })
 }
 
-/// Builds the same image with another commit's stamp and its own name: for the edge, another deployment. It lasts
-/// until [`Engine::forget`].
+/// Builds the same image with another commit's stamp and its own name, until [`Engine::forget`].
+/// For the edge it is another deployment.
 pub fn stamped_again(engine: &Engine, image: &Image, name: &str, commit: &str) -> Result<Image> {
     let dockerfile = format!("FROM {}\nCOPY {STAMP} {STAMP_PLACE}\n", image.name);
     let stamp = serde_json::json!({ "commit": commit }).to_string();
@@ -124,7 +124,7 @@ fn tag(context: &Path) -> Result<String> {
     Ok(digits.chars().take(TAG_DIGITS).collect())
 }
 
-/// Returns the context as an archive. It includes the Dockerfile, which lies beside the context in the tree.
+/// Returns the context as an archive, with the Dockerfile, which lies beside it in the tree.
 fn archive(context: &Path, stamp: &[u8]) -> Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
     // Who built it, and when, is no part of it.

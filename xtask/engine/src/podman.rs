@@ -171,8 +171,7 @@ impl Home {
         podman
     }
 
-    /// Removes containers left by a process that died without a monitor, and forwards to containers that no longer
-    /// exist.
+    /// Removes containers left by a process that died without a monitor, and forwards to missing ones.
     fn sweep(&self) -> Result<()> {
         for id in self.listed()?.iter().filter(|id| self.is_lost(id)) {
             let remove = || self.said(&["container", "rm", "--force", "--ignore", "--time=0", id]);
@@ -190,8 +189,8 @@ impl Home {
         Ok(said.lines().map(str::to_owned).collect())
     }
 
-    /// Whether podman believes that the container runs, although its process and its monitor have exited. A monitor
-    /// leaves a note before it exits, which podman reads at the next inspection, so two are needed.
+    /// Whether podman believes that the container runs, although its process and its monitor have exited.
+    /// A monitor leaves a note before it exits, which podman reads at the next inspection, so two are needed.
     fn is_lost(&self, id: &str) -> bool {
         let remembered = ["container", "inspect", "--format={{.State.Pid}} {{.State.ConmonPid}}", id];
         (0..2).all(|_| {

@@ -17,8 +17,8 @@ use serde_json::Value;
 use crate::api::Api;
 use crate::containers::list;
 
-/// Prefix of our containers' names: the runtime's own, then that of our Workers (`ars-bot` deployed, `ars-…` in a
-/// test).
+/// Prefix of our containers' names: the runtime's own, then that of our Workers.
+/// The latter is `ars-bot` deployed, `ars-…` in a test.
 const PREFIX: &str = "workerd-ars-";
 /// Before an engine is asked again that stopped telling.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -84,7 +84,8 @@ impl Link {
 }
 
 impl Reaper {
-    /// Removes stopped containers, now and whenever one stops. Reconnects to the engine until it is dropped.
+    /// Removes stopped containers, now and whenever one stops.
+    /// Reconnects to the engine until it is dropped.
     pub(crate) fn start(api: &Api) -> Result<Self> {
         let link = Arc::<Link>::default();
         let first = link.connect(api)?;
@@ -161,8 +162,8 @@ mod tests {
     /// Longest wait for a removal; only a reaper that listens no more reaches it.
     const PATIENCE: Duration = Duration::from_secs(20);
 
-    /// An engine whose first stream of events ends at once; a container stops before the second stream reports
-    /// another.
+    /// An engine whose first stream of events ends at once.
+    /// A container stops before the second stream reports another.
     fn breaking_off(listener: &UnixListener, removed: &Sender<String>) {
         let (mut streams, mut lists, mut open) = (0, 0, Vec::new());
         for mut stream in listener.incoming().map_while(Result::ok) {

@@ -5,7 +5,8 @@ use std::process::Command;
 use ars_workerd::commit;
 use serde_json::{Value, json};
 
-/// Returns `{commit, builtAt}`. The commit of a changed checkout ends in `-dirty`; without git there is none.
+/// Returns `{commit, builtAt}`.
+/// The commit of a changed checkout ends in `-dirty`; without git there is none.
 pub fn stamp() -> Value {
     let mut stamp = json!({});
     if let Some(commit) = commit() {

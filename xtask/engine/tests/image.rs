@@ -172,7 +172,8 @@ fn parent(process: u64) -> u64 {
     status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim().parse().unwrap()
 }
 
-/// Returns the regular files with content. Engines add empty ones as mount points, and files with the machine's name.
+/// Returns the regular files with content.
+/// Engines add empty ones as mount points, and files with the machine's name.
 fn files(archive: &[u8]) -> Vec<String> {
     let mut archive = tar::Archive::new(archive);
     let entries = archive.entries().unwrap().map(Result::unwrap);

@@ -1,4 +1,4 @@
-//! Virtual environments of pinned Python packages, created once per set of pins and cached, and scripts in them.
+//! Virtual environments of pinned Python packages, cached for each set of pins, and scripts in them.
 #![expect(clippy::expect_used, reason = "a test tool that cannot go on fails the test")]
 #![forbid(unsafe_code)]
 
@@ -51,7 +51,7 @@ impl Scripts {
         serde_json::from_slice(&output.stdout).expect("the client reports JSON")
     }
 
-    /// Returns the environment's interpreter. The first caller on a machine installs it, and concurrent callers wait.
+    /// Returns the environment's interpreter; the first caller on a machine installs it, others wait.
     fn interpreter(self, cache: &Path) -> PathBuf {
         let requirements = Path::new(self.home).join("requirements.txt");
         let pins = fs::read(&requirements).expect("the pins are readable");

@@ -14,7 +14,7 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
 const PIECE: usize = 64 << 10;
 const HEAD_END: &[u8] = b"\r\n\r\n";
 
-/// A connection. Requests on it reuse one buffer, so a measured request costs little more than its system calls.
+/// A connection that reuses one buffer: a measured request costs little more than its system calls.
 pub struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
@@ -35,8 +35,8 @@ impl Connection {
         self.stream.write_all(bytes).or_else(ignore_close)
     }
 
-    /// Sends chunks of a body without an end, until the peer closes, accepts no more or `most` bytes are sent; returns
-    /// how many were accepted.
+    /// Sends chunks of an endless body until the peer closes, accepts no more, or `most` bytes are sent.
+    /// Returns how many were accepted.
     pub fn pour(&mut self, most: u64) -> Result<u64> {
         let chunk = [format!("{PIECE:x}\r\n").into_bytes(), vec![b'x'; PIECE], b"\r\n".to_vec()].concat();
         self.stream.set_write_timeout(Some(WRITE_TIMEOUT))?;
@@ -51,7 +51,7 @@ impl Connection {
         Ok(sent as u64)
     }
 
-    /// Sends a request and waits for the whole answer; returns its status and the bytes of its body on the wire.
+    /// Sends a request and waits for the whole answer; returns its status and its body's wire bytes.
     pub fn exchange(&mut self, request: &[u8]) -> Result<(u16, usize)> {
         self.stream.write_all(request)?;
         let (start, end) = self.receive_answer("GET")?;

@@ -1,5 +1,6 @@
-//! HTTP/1.1 byte by byte, for measurements and tests: a server that shows a request's head unchanged and reads its body
-//! only as far as the handler does, and a connection that sends exactly the given bytes.
+//! HTTP/1.1 byte by byte, for measurements and tests.
+//! A server that shows a request's head unchanged and reads its body only as far as the handler does, and a connection
+//! that sends exactly the given bytes.
 //!
 //! The server uses one thread per connection until the program ends. It does not validate requests: a head that a
 //! strict server would reject is shown like any other, because tests examine the bytes that arrive behind a proxy.
@@ -57,7 +58,7 @@ impl Upstream {
         Self::start_on(IpAddr::V4(Ipv4Addr::LOCALHOST), handler)
     }
 
-    /// Starts a server on a free port of this address, such as the one by which containers reach this machine.
+    /// Starts a server on a free port of this address, for example that by which containers reach it.
     pub fn start_on(ip: IpAddr, handler: impl Handler) -> Result<Self> {
         let listener = TcpListener::bind((ip, 0))?;
         let address = listener.local_addr()?;
@@ -100,8 +101,8 @@ fn serve(stream: TcpStream, handler: &impl Handler) -> Result<()> {
     Ok(())
 }
 
-/// Closes a connection with unread input. A plain close would send a reset, which discards an answer that the client
-/// has not read yet.
+/// Closes a connection with unread input.
+/// A plain close would send a reset, which discards an answer that the client has not read yet.
 fn linger(mut reader: BufReader<TcpStream>) -> Result<()> {
     let began = Instant::now();
     reader.get_ref().shutdown(Shutdown::Write)?;

@@ -20,8 +20,9 @@ impl<'a> Reply<'a> {
         Self { stream, body_ended }
     }
 
-    /// Answers with a whole body, in one write. If the request was not read to its end, the answer closes the
-    /// connection, so that no further request is sent on it.
+    /// Answers with a whole body, in one write.
+    /// If the request was not read to its end, the answer closes the connection, so that no further request is sent on
+    /// it.
     pub fn whole(self, status: u16, content_type: &str, body: &[u8]) -> Result<()> {
         let end = if self.body_ended.get() { "" } else { "\r\nConnection: close" };
         let mut bytes = head(status, content_type, &format!("Content-Length: {}{end}", body.len()));

@@ -39,8 +39,8 @@ pub struct Verdicts {
 }
 
 impl Verdicts {
-    /// Compares a figure with its limit and returns a line with both. `at` names the figure among several of one
-    /// limit.
+    /// Compares a figure with its limit and returns a line with both.
+    /// `at` names the figure among several of one limit.
     pub fn hold(&mut self, aim: Aim, at: &str, figure: f64) -> String {
         let Aim { what, most, unit } = aim;
         let is_held = figure <= most;

@@ -51,7 +51,7 @@ pub enum Which {
 }
 
 impl Programs {
-    /// Builds everything, or takes the bot and the model as they were built last; data will lie below `dir`.
+    /// Builds everything, or uses the last build of the bot and the model; data will lie below `dir`.
     pub fn new(dir: &Path, which: Which) -> Result<Self> {
         let step = Step::begin("builds");
         let (ars, model) = match which {

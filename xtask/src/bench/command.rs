@@ -47,7 +47,7 @@ pub struct LoopOptions {
     /// Fail when a figure is worse than its aim
     #[arg(long)]
     check: bool,
-    /// Everything once, as small as it can be and with the bot as tests start it: that it works, not how fast
+    /// Everything once, as small as it can be, with the bot of the tests: that it works, not how fast
     #[arg(long, conflicts_with_all = ["turns", "runs", "only", "dir", "as_built", "quick", "check"])]
     smoke: bool,
 }
@@ -62,8 +62,8 @@ pub fn run(what: &What) -> Result<()> {
     }
 }
 
-/// Shows that the measurements of the runtime and of the edge path work from end to end. No figure decides: it is the
-/// check that fits a busy machine.
+/// Shows that the measurements of the runtime and of the edge path work from end to end.
+/// No figure decides: it is the check that fits a busy machine.
 pub fn smoke() -> Result<()> {
     smoke_loop()?;
     println!(

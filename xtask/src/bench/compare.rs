@@ -1,4 +1,4 @@
-//! Compares Workers on the same runtime: they share one core, take turns and answer the same load from another core.
+//! Compares Workers on the same runtime: they take turns on one core, under one load from another.
 //!
 //! Not here: the requests and the check that both Workers answer alike (`state`, `edge`).
 

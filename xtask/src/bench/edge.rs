@@ -1,5 +1,5 @@
-//! `cargo xtask bench edge`: the time that the edge path (Worker, Durable Object, bot) adds to a request, in our Worker and
-//! in the same proxy in TypeScript (`tests/bench/edge.ts`).
+//! `cargo xtask bench edge`: the time that our edge path and its twin add to a request.
+//! The path is Worker, Durable Object and bot. The twin is the same proxy in TypeScript (`tests/bench/edge.ts`).
 //!
 //! Both run before one small server, which is also measured directly. Not here: correctness (`tests/edge`), and the
 //! container, which costs both the same.

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: the cost of a turn of the agent loop, how the runtime scales, and how the Workers compare.
+//! `cargo xtask bench`: the cost of an agent turn, the runtime's scaling, and the Workers compared.
 
 mod aims;
 mod bot;

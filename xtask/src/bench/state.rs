@@ -181,7 +181,8 @@ fn check_alike([ours, twin]: &[Side; 2]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the parts of an answer that must be equal: of a rejection the status alone, because the twin words it shorter.
+/// Returns the parts of an answer that must be equal: of a rejection the status alone.
+/// The twin words it shorter.
 fn comparable(answer: &Message) -> Result<(u16, Value)> {
     let body: Value = serde_json::from_slice(&answer.body).context("an answer that is not JSON")?;
     ensure!(

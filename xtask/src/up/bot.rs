@@ -111,8 +111,8 @@ impl Bot {
         String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(TAIL_BYTES)..]).trim_end().to_owned()
     }
 
-    /// Shuts it down: runs in flight are stopped and recorded. It is killed after a timeout, or on the user's second
-    /// signal.
+    /// Shuts it down: runs in flight are stopped and recorded.
+    /// It is killed after a timeout, or on the user's second signal.
     pub fn stop(mut self, signals: &Signals) {
         // The first has it drain, which may take long; the second insists. Two of one kind may come as one.
         self.signal(Signal::TERM);

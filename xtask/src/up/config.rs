@@ -18,8 +18,8 @@ const OWN: &str = "\
 [grants.\"access:loopback\"]
 actions = [\"runs:write\"]
 ";
-/// The default configuration of a bot in a container: its callers are never on the same machine, so its pages need a
-/// secret.
+/// The default configuration of a bot in a container.
+/// Its callers are never on the same machine, so its pages need a secret.
 const OWN_IN_CONTAINER: &str = "\
 # Written by `cargo xtask up` at every start; give it --config FILE to use your own.
 [dashboard]
@@ -31,7 +31,7 @@ actions = [\"runs:write\"]
 channels = \"all\"
 ";
 
-/// Returns whether the variables of an access proxy are set, which then admits the viewers of the run pages.
+/// Returns whether the variables of an access proxy are set, which admits viewers of the run pages.
 pub fn has_proxy(variable: impl Fn(&str) -> Option<String>) -> bool {
     ["ACCESS_TEAM_DOMAIN", "ACCESS_AUD"].iter().all(|name| variable(name).is_some())
 }

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use ars_workerd::repo_root;
 use sha2::{Digest, Sha256};
 
-/// Prefix of an edge Worker's name, by which stopped containers are removed (`xtask/engine/src/reaper.rs`).
+/// Prefix of an edge Worker's name, by which `xtask/engine/src/reaper.rs` removes stopped containers.
 const EDGE_NAME: &str = "ars-bot";
 /// Bytes of a directory's digest in it: no two directories of a machine have the same.
 const NAME_BYTES: usize = 6;
@@ -48,7 +48,7 @@ impl DataDir {
         self.path.join("state")
     }
 
-    /// Returns the edge Worker's name, which is part of its container's name and differs for each directory.
+    /// Returns the edge Worker's name, which is part of its container's name and differs by directory.
     pub fn edge_name(&self) -> String {
         let digest = Sha256::digest(self.path.as_os_str().as_encoded_bytes());
         let digits: String = digest.iter().take(NAME_BYTES).map(|byte| format!("{byte:02x}")).collect();

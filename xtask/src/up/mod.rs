@@ -1,4 +1,4 @@
-//! `cargo xtask up`: sets everything up, demonstrates the service's main job, and serves until it is stopped.
+//! `cargo xtask up`: sets everything up, demonstrates the service's main job, and serves until a stop.
 //!
 //! Order: build, state Worker, bot, edge, readiness, demonstration, serving. On Ctrl-C, SIGTERM, a failed step or the
 //! end of a part, all started parts are stopped in reverse order.

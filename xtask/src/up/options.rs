@@ -18,11 +18,10 @@ pub struct Options {
     /// Where run records go: the state Worker on workerd, or a database of the bot's own (needs no Node)
     #[arg(long, value_enum, default_value = "worker", value_name = "WHERE")]
     pub store: Store,
-    /// Run the bot as it is deployed: in a container behind the edge Worker (Linux; Docker, or root on Debian)
+    /// Run the bot as deployed: in a container behind the edge Worker (Linux; Docker, or root on Debian)
     #[arg(long, conflicts_with = "model")]
     pub containers: bool,
-    /// The bot listens on this port, the state Worker on the next and the edge Worker on the one after; free ports when
-    /// left out
+    /// The bot's port, followed by those of the state and edge Workers; free ports when left out
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=65533))]
     pub port_base: Option<u16>,
     /// Keeps everything this command makes; `.ars` in the checkout when left out

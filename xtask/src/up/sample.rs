@@ -99,8 +99,8 @@ fn create(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// git as every machine has it: without the user's own settings, hooks or signatures. Dates are given, so that the
-/// same files are the same commits everywhere.
+/// git as every machine has it: without the user's own settings, hooks or signatures.
+/// Dates are given, so that the same files are the same commits everywhere.
 fn git(root: &Path, arguments: &[&str], date: Option<&str>) -> Result<String> {
     let mut git = Command::new("git");
     git.args([

@@ -1,5 +1,5 @@
-//! Ends processes that a killed `up` left running. The lock of a data directory has one owner, so a bot or a workerd
-//! that still runs in the directory has none.
+//! Ends processes that a killed `up` left running.
+//! The lock of a data directory has one owner, so a bot or a workerd that still runs in the directory has none.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,5 +1,5 @@
-//! The Workers: the state Worker, and the edge in front of the bot that runs here, or of the one it starts in a
-//! container.
+//! The Workers: the state Worker, and the edge in front of the bot.
+//! The bot runs here, or the edge starts it in a container.
 
 use std::net::Ipv4Addr;
 use std::thread;
@@ -23,8 +23,8 @@ const PORT: &str = "PORT";
 /// How often it is asked.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Builds and starts the state Worker, with its Durable Objects on disk. `host` is the address of this machine by which
-/// its clients reach it.
+/// Builds and starts the state Worker, with its Durable Objects on disk.
+/// `host` is the address of this machine by which its clients reach it.
 pub fn start_state(options: &Options, data: &DataDir, secrets: &Secrets, host: Ipv4Addr) -> Result<Workerd> {
     let step = Step::begin("tools of the edge");
     let npm = ensure_npm(&|line| step.update(line))?;
@@ -39,7 +39,7 @@ pub fn start_state(options: &Options, data: &DataDir, secrets: &Secrets, host: I
     Ok(workerd)
 }
 
-/// Builds and starts the edge Worker; `variables` are passed to the container too. A container it started outlives it.
+/// Builds and starts the edge Worker; its container also gets `variables` and outlives it.
 pub fn start_edge(
     options: &Options,
     data: &DataDir,
@@ -83,8 +83,8 @@ pub fn wait(edge: &Workerd, signals: &Signals) -> Result<()> {
     Ok(())
 }
 
-/// Returns the part of this command's environment that a bot in a container receives: the variables that the edge
-/// forwards, except those that `up` sets.
+/// Returns the part of this command's environment that a bot in a container receives.
+/// These are the variables that the edge forwards, except those that `up` sets.
 fn passed_on(decided: &[(&str, String)]) -> Vec<(String, String)> {
     // Values that are not UTF-8 are skipped.
     let texts = std::env::vars_os()

@@ -1,4 +1,4 @@
-//! Every Worker as it would be deployed, up to the upload: configuration, build command, bundle, and the image.
+//! Every Worker as deployed, up to the upload: configuration, build command, bundle, and the image.
 
 use std::process::Command;
 

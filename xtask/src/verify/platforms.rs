@@ -32,7 +32,7 @@ impl Platforms {
         Self { wasm_only, both }
     }
 
-    /// Arguments that choose every crate but those for wasm32 only: a new crate is checked without being listed.
+    /// Arguments that choose every crate but the wasm32 ones, so that a new crate needs no listing.
     pub fn native_args(&self) -> Vec<&str> {
         let excluded = self.wasm_only.iter().flat_map(|name| ["--exclude", name]);
         ["--workspace"].into_iter().chain(excluded).collect()

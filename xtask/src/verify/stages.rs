@@ -53,7 +53,8 @@ fn set_up() -> Result<()> {
     debian::ensure()
 }
 
-/// Builds the programs that tests start. Tests would build them without output and against their own timeouts.
+/// Builds the programs that tests start.
+/// Tests would build them without output and against their own timeouts.
 fn subjects() -> Result<()> {
     let step = Step::begin("bot");
     cargo::build(crate::up::BOT, &step)?;
@@ -94,7 +95,8 @@ fn docs(platforms: &Platforms) -> Result<()> {
     stage("documentation, wasm32", doc().args(platforms.wasm_only_args()))
 }
 
-/// Returns the test runner. nextest runs each test in a separate process and reports slow ones; cargo does not.
+/// Returns the test runner.
+/// nextest runs each test in a separate process and reports slow ones; cargo does not.
 fn runner() -> Command {
     let mut probe = Command::new("cargo");
     let present = probe.args(["nextest", "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();

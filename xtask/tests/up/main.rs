@@ -1,4 +1,4 @@
-//! `cargo xtask up` as a user meets it: it demonstrates, serves, refuses, stops, and leaves nothing behind.
+//! `cargo xtask up` as a user meets it: demonstrates, serves, refuses, stops, leaves nothing behind.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail their test")]
 
 mod support;

@@ -1,4 +1,4 @@
-//! A running `cargo xtask up` under test: started on its own directory, stopped with all of its processes.
+//! A running `cargo xtask up` under test: started on its own directory, stopped with its processes.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -25,7 +25,8 @@ const OWN: &str = "ANTHROPIC_API_KEY ANTHROPIC_BASE_URL OPENAI_API_KEY OPENAI_BA
     DASHBOARD_TOKEN OTEL_EXPORTER_OTLP_ENDPOINT OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TRACES_HEADERS \
     SERVICE_INGRESS_TOKENS SERVICE_CONFIG MEMORY_TOKEN PUBLIC_BASE_URL RUST_LOG";
 
-/// The command. Dropping it kills it; processes it leaves are ended by the next start on its directory, or here.
+/// The command.
+/// Dropping it kills it; processes it leaves are ended by the next start on its directory, or here.
 pub struct Up {
     child: Child,
     ready_file: PathBuf,

@@ -19,8 +19,8 @@ use crate::{
     npm, repo_root, state_worker_dir, tools, wrangler,
 };
 
-/// Limit of a Worker's compressed size, its JavaScript included. Our own limit for the start-up time, far below the
-/// platform's.
+/// Limit of a Worker's compressed size, its JavaScript included.
+/// Our own limit for the start-up time, far below the platform's.
 pub const WORKER_GZIP_LIMIT: u64 = 300_000;
 
 /// The cargo profile of Workers, in the root manifest.
@@ -139,7 +139,7 @@ pub fn target_dir(crate_dir: &Path) -> Result<PathBuf> {
     Ok(metadata["target_directory"].as_str().context("cargo metadata")?.into())
 }
 
-/// Returns a digest of everything that the packing depends on: the module, the JavaScript in front of it, the tools.
+/// Returns a digest of all inputs of the packing: the module, its JavaScript and the tools.
 fn stamp(entry: &str, wasm: &Path) -> Result<String> {
     let mut hash = Sha256::new();
     hash.update(entry);

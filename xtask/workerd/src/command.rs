@@ -11,8 +11,8 @@ use crate::Progress;
 /// Lines of a failed tool's output that its error repeats.
 const TAIL_LINES: usize = 30;
 
-/// A cargo command without the variables of an outer cargo: they would change its settings, and build scripts that
-/// watch them would run again each time.
+/// A cargo command without the variables of an outer cargo.
+/// They would change its settings, and build scripts that watch them would run again each time.
 pub fn cargo(subcommand: &str) -> Command {
     let mut cargo = Command::new("cargo");
     cargo.arg(subcommand);

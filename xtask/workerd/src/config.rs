@@ -13,7 +13,7 @@ use crate::{Engine, ObjectBinding, Settings};
 /// The one socket's name, in the configuration and in workerd's report of its port.
 pub(crate) const SOCKET: &str = "http";
 
-/// The path at which a clock in front of the Worker has the minute come: that of the platform's own tools.
+/// The path at which a clock reports a minute to the Worker: that of the platform's own tools.
 pub const TICK_ROUTE: &str = "/cdn-cgi/handler/scheduled";
 
 /// The configuration's text. Modules are embedded from the import path; the first is the entry.

@@ -59,8 +59,7 @@ impl Settings {
     }
 }
 
-/// Refuses settings that would send a deployment's requests to a developer's machine, or would name an image that is
-/// none of the build.
+/// Refuses a deployment's settings that name a developer's machine or an image of no build.
 pub(crate) fn refuse_dev_bot(settings: &Path) -> Result<()> {
     let text =
         std::fs::read_to_string(settings).with_context(|| format!("cannot read {}", settings.display()))?;
@@ -71,8 +70,9 @@ pub(crate) fn refuse_dev_bot(settings: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Rejects a deployment with an image of another commit: its context is written by hand (docs/deploy.md) and remains
-/// until the next time. `command` is wrangler's. Builds for this machine name their image differently.
+/// Rejects a deployment with an image of another commit.
+/// Its context is written by hand (docs/deploy.md) and remains until the next time. `command` is wrangler's. Builds for
+/// this machine name their image differently.
 pub(crate) fn refuse_stale_image(command: Option<&str>, stamp: &Path, commit: Option<&str>) -> Result<()> {
     if command != Some(DEPLOYING) {
         return Ok(());

@@ -21,8 +21,8 @@ const STAMP: &str = ".ars-lockfile";
 pub struct NpmTools {
     /// The edge runtime.
     pub workerd: PathBuf,
-    /// The edge runtime that starts containers, which is wrangler's own and older. Newer ones need a side image that
-    /// no available registry has (docs/platform.md).
+    /// The edge runtime that starts containers, which is wrangler's own and older.
+    /// Newer ones need a side image that no available registry has (docs/platform.md).
     pub container_workerd: PathBuf,
     /// The deployment tool of Workers, run by Node.
     pub wrangler: PathBuf,

@@ -37,7 +37,7 @@ pub(crate) fn runtime() -> PathBuf {
     repo_root().join(RUNTIME)
 }
 
-/// Returns the entry of a Worker with these Durable Object classes: the platform finds them as static exports.
+/// Returns the entry of a Worker with these Durable Object classes, which must be static exports.
 pub(crate) fn entry(classes: &[&str]) -> String {
     let mut text =
         "import { handlers, objectClass } from \"./runtime.js\";\nexport default handlers;\n".to_owned();
@@ -91,9 +91,9 @@ pub(crate) fn pack(
     fs::remove_dir_all(&staging).with_context(|| format!("cannot remove {}", staging.display()))
 }
 
-/// Turns the bindings, which hold one instance of the module, into a function that returns a new instance with new
-/// bindings. So an instance that trapped can be replaced while its other calls finish. Its parameters replace globals
-/// that the module calls.
+/// Turns the bindings into a function that returns a new instance with new bindings.
+/// The bindings hold one instance of the module. An instance that trapped can thus be replaced while its other calls
+/// finish. The function's parameters replace globals that the module calls.
 ///
 /// The module is imported as Workers always could: wrangler's bundler does not know source phase imports.
 fn instantiable(bindings: &str) -> Result<String> {

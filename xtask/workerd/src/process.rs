@@ -35,7 +35,7 @@ pub struct Settings {
     pub wrangler: Wrangler,
     /// The directory of objects, configuration and log. A new process on it continues with its data.
     pub data_dir: PathBuf,
-    /// Names and values of the Worker's secrets. workerd receives them in its environment, never in arguments or files.
+    /// Names and values of the Worker's secrets, passed in the environment, never in arguments or files.
     pub secrets: Vec<(String, String)>,
     /// The address to listen on. Containers reach only the one of their bridge.
     pub host: Ipv4Addr,
@@ -47,7 +47,7 @@ pub struct Settings {
     pub outbound: bool,
     /// Whether a start waits until `GET /healthz` succeeds.
     pub awaits_health: bool,
-    /// Whether a request to [`TICK_ROUTE`](crate::TICK_ROUTE) runs the cron handler, as the platform's clock does.
+    /// Whether a [`TICK_ROUTE`](crate::TICK_ROUTE) request runs the cron handler, like the platform.
     pub ticks: bool,
     /// The only core that it may run on, for measurements.
     pub core: Option<usize>,
@@ -92,8 +92,9 @@ pub struct Engine {
     pub image: String,
 }
 
-/// A running workerd. Dropping it kills its process group at once: acknowledged data is on disk (docs/platform.md,
-/// durability), so a slower end has no advantage.
+/// A running workerd; dropping it kills its process group at once.
+/// Dropping it kills its process group at once: acknowledged data is on disk (docs/platform.md, durability), so a
+/// slower end has no advantage.
 #[derive(Debug)]
 pub struct Workerd {
     child: Child,
@@ -197,7 +198,7 @@ fn start(settings: &Settings) -> Result<Workerd> {
     Ok(workerd)
 }
 
-/// Returns the command of the runtime. `taskset` is replaced by the program it starts, so the process is the same.
+/// Returns the command of the runtime; `taskset` execs its program, so the process is the same.
 fn program(settings: &Settings) -> Command {
     match settings.core {
         None => Command::new(&settings.workerd),

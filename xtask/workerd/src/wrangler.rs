@@ -39,8 +39,8 @@ pub struct ObjectBinding {
     pub container: bool,
 }
 
-/// Reads the settings of the Worker in `crate_dir`: its own, or those at the root for the one whose image contains the
-/// whole checkout.
+/// Reads the settings of the Worker in `crate_dir`: its own, or those at the root.
+/// Those at the root are for the Worker with an image of the whole checkout.
 pub(crate) fn path_of(crate_dir: &Path) -> PathBuf {
     Some(crate_dir.join(FILE)).filter(|own| own.is_file()).unwrap_or_else(|| repo_root().join(FILE))
 }

@@ -49,7 +49,7 @@ impl Side {
     }
 }
 
-/// Bundles the TypeScript Worker of this entry, named from the root, below `data`. Migrations are bundled as text.
+/// Bundles the TypeScript Worker of this entry, from the root, below `data`, with migrations as text.
 pub fn bundle(npm: &NpmTools, entry: &str, data: &Path) -> Result<PathBuf> {
     let modules = data.join("modules");
     let output = Command::new(&npm.esbuild)

@@ -9,8 +9,8 @@ pub const HEAD: &str = "\
 | | direct p50 | Rust p50 | TS p50 | ratio | Rust p99 | TS p99 | ratio | Rust req/s | TS req/s | ratio | Rust CPU | TS CPU | ratio |
 |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|";
 
-/// Returns a line of the table. The last two slices are ours and the twin's; before them may be the server asked
-/// directly.
+/// Returns a line of the table.
+/// The last two slices are ours and the twin's; before them may be the server asked directly.
 pub fn line(name: &str, slices: &mut [Slice]) -> String {
     let ours = slices.len() - 2;
     let base = if ours > 0 { percentile(&mut slices[0].latencies, 0.5) } else { 0.0 };

@@ -1,4 +1,4 @@
-//! Two hundred runs at once in one process, each with a model that takes its time, beside one run alone.
+//! Two hundred runs at once in one process, each with a slow model, beside one run alone.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::bench::model::{Call, Script};
 use crate::bench::process::{Usage, peak_kb, resident_kb};
 use crate::terminal::Step;
 
-/// Before each event of an answer: a turn of a run takes about two seconds, a hundred a second arrive together.
+/// Pause before each event of an answer: a turn lasts two seconds, a hundred a second come together.
 const PAUSE: Duration = Duration::from_millis(300);
 
 /// Measures and prints.

@@ -1,4 +1,4 @@
-//! How the agent runtime scales: idle runs, runs at once, viewers, and one very long run (limits in docs/testing.md).
+//! How the agent runtime scales: idle, concurrent, watched and very long runs (docs/testing.md).
 
 mod figures;
 mod idle;

@@ -49,7 +49,8 @@ impl Viewers {
         Ok(Self { count, seen })
     }
 
-    /// Waits until all streams are over. The ages of all events; every viewer must have seen the same last event.
+    /// Waits until all streams are over and returns the ages of all events.
+    /// Every viewer must have seen the same last event.
     pub fn ages(self) -> Result<Vec<Duration>> {
         let mut ages = Vec::new();
         let mut last = None;

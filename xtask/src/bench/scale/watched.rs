@@ -1,5 +1,5 @@
-//! One run with no, a hundred and a thousand viewers: the age of events on arrival, and the cost for the run and the
-//! process.
+//! One run with no, a hundred and a thousand viewers: the events' age and the costs.
+//! The age is that on arrival; the costs are those of the run and of the process.
 
 use std::time::Duration;
 
