@@ -19,8 +19,8 @@ pub(crate) const DECIMALS: usize = 6;
 /// Least output of a useful call, in tokens. It prices the cheapest next call.
 const LEAST_OUTPUT_TOKENS: u64 = 256;
 
-/// The prices of a model in micro-dollars per million tokens. Without a prompt cache, both cache prices equal the input
-/// price.
+/// The prices of a model in micro-dollars per million tokens.
+/// Without a prompt cache, both cache prices equal the input price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Price {

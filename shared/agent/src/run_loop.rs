@@ -96,7 +96,7 @@ impl Loop {
         self
     }
 
-    /// A run that another process started: its saved loop, the position of its last step, and all stored turns.
+    /// A run of another process: its saved loop, the position of its last step, and all stored turns.
     ///
     /// Without a call in flight it continues with [`Input::Start`], otherwise with the results as [`Input::Tools`]. When the
     /// record of a step was lost (`resume::RunStep`), the decided record gives the position; the cost of its model call is
@@ -133,9 +133,9 @@ impl Loop {
         }
     }
 
-    /// Returns the turns of the whole conversation from this one on, which the next record must follow. Turns before the last
-    /// step are dropped by a compaction. A caller that could not store those receives fewer than `Position::turn_index`
-    /// implies, and the run can no longer be resumed.
+    /// Returns the turns of the conversation from this one on, which the next record must follow.
+    /// Turns before the last step are dropped by a compaction. A caller that could not store those receives fewer than
+    /// `Position::turn_index` implies, and the run can no longer be resumed.
     pub fn turns_since(&self, turn: u64) -> &[Turn] {
         self.conversation.since(turn)
     }

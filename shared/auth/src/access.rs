@@ -1,4 +1,4 @@
-//! The token of an access proxy (`Cf-Access-Jwt-Assertion`): its form, its claims and the actor it names.
+//! The token of an access proxy (`Cf-Access-Jwt-Assertion`): its form, its claims and its actor.
 //!
 //! Not here: the signature and the fetch of the keys (the bot's gate).
 
@@ -27,7 +27,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Returns the proxy of a team domain (a host name), or `None` for anything but a host name and an audience.
+    /// Returns the proxy of a team domain; `None` for anything but a host name and an audience.
     pub fn new(team_domain: &str, audience: &str) -> Option<Self> {
         let is_host = team_domain.contains('.')
             && team_domain.split('.').all(|label| {

@@ -118,7 +118,7 @@ impl Grants {
         }
     }
 
-    /// Returns the intersection, axis by axis. The grant of all agents intersects with each grant of a single agent.
+    /// Returns the intersection by axis; the grant of all agents intersects with that of each agent.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         let mut actions = self.actions.intersection(&other.actions);

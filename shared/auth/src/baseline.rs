@@ -5,7 +5,8 @@
 use crate::{Actor, Grants, Ingress, Set, TokenEntry, policy::GROUPS};
 
 impl Actor {
-    /// Returns the holder of an ingress token. Its scopes are its grants, and it sees only its pinned channel.
+    /// Returns the holder of an ingress token.
+    /// Its scopes are its grants, and it sees only its pinned channel.
     pub fn service(ingress: Ingress, entry: &TokenEntry) -> Self {
         let platform = ingress.as_str();
         let channel = entry.channel.iter().map(|channel| format!("{platform}:{channel}"));

@@ -20,7 +20,7 @@ pub fn is_forwarding_header(name: &str) -> bool {
     name.starts_with(X_FORWARDED) || FORWARDING.contains(&name.as_str())
 }
 
-/// Authenticates in mode `none`: without a credential, but only from this machine, and only for a local deployment.
+/// Authenticates in mode `none`: only callers on this machine, and only for a local deployment.
 ///
 /// `peer` is the address of the socket, never that of a forwarding header. A blank base URL counts as unset.
 pub fn by_loopback(peer: IpAddr, public_base_url: Option<&str>) -> Result<Actor, Denied> {

@@ -3,7 +3,7 @@
 use ars_types::UnixMillis;
 use ars_wire::ErrorCode;
 
-/// A denial, as opposed to a failure. The reason is for the audit line; callers learn only that they were denied.
+/// A denial, as opposed to a failure: its reason is for the audit line, never for the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Denied {
     /// The actor lacks the grant.
@@ -117,7 +117,7 @@ pub enum TableFault {
     /// A row names no action.
     #[error("row {0} of the policy table names no action")]
     NoAction(usize),
-    /// A row has no condition. Rows open to all use [`Condition::Always`](crate::policy::Condition::Always).
+    /// A row has no condition; open ones use [`Condition::Always`](crate::policy::Condition::Always).
     #[error("row {0} of the policy table has no condition")]
     NoCondition(usize),
     /// A condition requires an attribute that the resource does not have.

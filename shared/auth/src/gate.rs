@@ -79,7 +79,7 @@ pub struct Rules<'a, C: Credentials + ?Sized> {
 }
 
 impl<'a, C: Credentials + ?Sized> Rules<'a, C> {
-    /// Returns the rules of an existing POST route that every credential opens, without a limit of its body.
+    /// Returns the rules of an existing POST route that every credential opens, without a body limit.
     pub fn new(order: &'a [Check], credentials: &'a C) -> Self {
         Self { order, credentials, exists: true, permits: &|_| true, max_body_bytes: usize::MAX }
     }

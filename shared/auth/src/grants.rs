@@ -12,7 +12,8 @@ const NAMESPACES: [&str; 5] = ["slack", "http", "mcp", "access", "schedule"];
 /// Namespaces that can be granted permissions as a whole.
 const WHOLE_NAMESPACES: [&str; 4] = ["slack", "http", "mcp", "access"];
 
-/// Checks the actor of an entry. `cli:` has all grants and `agent:` those of its principal, so neither can get more.
+/// Checks the actor of an entry.
+/// `cli:` has all grants and `agent:` those of its principal, so neither can get more.
 pub fn check_entry(actor: &str) -> Result<(), EntryFault> {
     let (namespace, id) = actor.split_once(':').ok_or(EntryFault::Unknown)?;
     if !NAMESPACES.contains(&namespace) || id.is_empty() {

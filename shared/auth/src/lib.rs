@@ -1,4 +1,4 @@
-//! Authentication and authorization: the ingress token map, actors and grants, the permission checks, and secrets.
+//! Authentication and authorization: ingress tokens, actors, grants, permission checks and secrets.
 //!
 //! Not here: reading the environment or headers (the shells) and evaluating the run list's predicate (`ars-runs`).
 #![forbid(unsafe_code)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// Restrictions of the installation. Unlisted agents and repositories are open to every actor that may dispatch.
+/// Restrictions of the installation; unlisted agents and repositories are open to all dispatchers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Restrictions {
     /// Agents open only to holders of `agent:run:<name>` (or `agent:run:*`).

@@ -11,7 +11,7 @@ use subtle::ConstantTimeEq;
 pub struct Secret(String);
 
 impl Secret {
-    /// Returns the secret of a configuration value, or `None` if it is unset or empty: an empty secret grants nothing.
+    /// Returns the secret of a configuration value; `None` if it is unset or empty and so grants nothing.
     pub fn parse(value: Option<String>) -> Option<Self> {
         value.filter(|text| !text.is_empty()).map(Self)
     }
@@ -26,7 +26,7 @@ impl Secret {
         self.0.len() == presented.len() && self.0.as_bytes().ct_eq(presented).into()
     }
 
-    /// Returns whether `presented` is this secret. The duration does not depend on the secret's length either.
+    /// Returns whether `presented` is this secret, in a time that does not depend on its length either.
     pub fn matches_digest(&self, presented: &[u8]) -> bool {
         Sha256::digest(self.0.as_bytes()).as_slice().ct_eq(Sha256::digest(presented).as_slice()).into()
     }
@@ -36,7 +36,7 @@ impl Secret {
 mod tests {
     use super::*;
 
-    /// `Secret: Debug` (or any of the others) would make the inferred type below ambiguous, which is a compile error.
+    /// `Secret: Debug` or another of these would make the type below ambiguous: a compile error.
     macro_rules! assert_not_implemented {
         ($($bound:path),+) => {$({
             trait AmbiguousIf<Marker> {

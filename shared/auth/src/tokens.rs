@@ -84,8 +84,8 @@ impl TokenMap {
         self.entries.is_empty()
     }
 
-    /// Returns the entry of a presented token. Compares with every token, so that the time does not depend on which one
-    /// matches.
+    /// Returns the entry of a presented token.
+    /// Compares with every token, so that the time does not depend on which one matches.
     pub fn authenticate(&self, presented: &str) -> Option<&TokenEntry> {
         let mut matched = None;
         for (token, entry) in &self.entries {

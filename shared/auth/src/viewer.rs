@@ -41,7 +41,8 @@ impl Viewer {
         decide(&self.actor, READ, &Resource::Run { channel, visibility, user }).is_ok()
     }
 
-    /// Returns `true` if the viewer may stop a run. Ownership does not grant this, so the owner is no argument.
+    /// Returns `true` if the viewer may stop a run.
+    /// Ownership does not grant this, so the owner is no argument.
     pub fn may_stop(&self, channel: &str, visibility: Visibility) -> bool {
         decide(&self.actor, WRITE, &Resource::Run { channel, visibility, user: "" }).is_ok()
     }

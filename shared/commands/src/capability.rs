@@ -1,6 +1,6 @@
 //! The parts of an installation that a command may need.
 
-/// A part of an installation that may be off. A command without its capability is absent from every surface.
+/// A part of an installation that may be off, which removes its commands from every surface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Capability {
     /// Memory across runs.

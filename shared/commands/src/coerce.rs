@@ -1,4 +1,4 @@
-//! The value of one argument or option. Numbers may be numeric text, booleans the texts `true` and `false`.
+//! The value of one argument or option: numbers may be text, booleans the texts `true` and `false`.
 
 use serde_json::{Number, Value};
 

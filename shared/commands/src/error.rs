@@ -37,7 +37,7 @@ pub enum Fault {
     Default(&'static str),
 }
 
-/// Why input is invalid. Names the field and the rule, and never contains a value, which may be a secret.
+/// Why input is invalid: names the field and the rule, never a value, which may be a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidInput {
     /// A required argument or option is missing.

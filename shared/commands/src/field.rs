@@ -25,7 +25,7 @@ pub enum Kind {
         /// Most characters.
         max: usize,
     },
-    /// The rest of a text surface's arguments, joined by blanks. Text elsewhere. Only the last argument may be one.
+    /// The last argument: the rest of a text surface's arguments, joined by blanks, and text elsewhere.
     Rest {
         /// Most characters.
         max: usize,

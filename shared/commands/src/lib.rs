@@ -1,4 +1,4 @@
-//! The command registry: definitions of commands, their checks, and the validated input of every surface.
+//! The command registry: definitions of commands, their checks, and each surface's validated input.
 //!
 //! A command is defined once. Chat grammar, command line, HTTP routes, MCP tools, schemas and help are derived from the
 //! definition. Not here: the commands, their handlers and their authorization (`ars-bot-core`).

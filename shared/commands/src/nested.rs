@@ -1,4 +1,5 @@
-//! Input by name: the pairs of a query string and the members of a JSON object. A dotted name is a key of a map.
+//! Input by name: the pairs of a query string and the members of a JSON object.
+//! A dotted name is a key of a map.
 
 use serde_json::{Map, Value, map::Entry};
 

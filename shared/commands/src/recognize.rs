@@ -1,4 +1,4 @@
-//! The commands of messages. A message is a command only if it begins with one; everything else is for a model.
+//! The commands of messages: a message that does not begin with a command is for a model.
 
 use crate::{Definition, Registry, Surface, tail::asks_for_help, tokens::tokens};
 

@@ -20,7 +20,7 @@ pub(crate) fn kebab(name: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Returns an unknown name if it can be shown. A long or odd one may be a secret that was pasted by mistake.
+/// Returns an unknown name if it can be shown: a long or odd one may be a pasted secret.
 pub(crate) fn shown(name: &str) -> Option<String> {
     let is_plain = !name.is_empty()
         && name.len() <= SHOWN_MAX

@@ -1,4 +1,4 @@
-//! Decisions about a container owned by a Durable Object: when it starts and stops, and who may restart it.
+//! Decisions about a Durable Object's container: when it starts and stops, and who may restart it.
 //!
 //! Pure: time is an argument and every decision is a value. Not here: execution (`durable-objects/platform`), proxied
 //! requests (`ars-proxy`), and the bot's half of a restart (`containers/bot/http`).

@@ -32,7 +32,7 @@ const DESTROY_TIMEOUT_MS: i64 = 30_000;
 const FIRST_BACKOFF_MS: i64 = 1_000;
 /// Longest backoff. It equals the interval of the tick, which requests the container every minute.
 const LONGEST_BACKOFF_MS: i64 = 60_000;
-/// Bounds of the delay between two probes of a starting container: a quarter of the time since its start.
+/// Bounds of the delay between two probes of a starting container: a quarter of its time so far.
 const PROBE_DELAY_MS: (i64, i64) = (25, 2_000);
 /// `Retry-After` while a container starts or ends.
 pub const RETRY_AFTER_S: u32 = 2;
@@ -253,7 +253,7 @@ impl Lifecycle {
         actions
     }
 
-    /// Handles an end that no monitor observed. Whether it was a crash is unknown, so it does not count as one.
+    /// Handles an end that no monitor observed; it does not count as a crash, because it may be none.
     fn found_nothing(&mut self, now: i64) -> Vec<Action> {
         self.running = None;
         match self.phase {

@@ -1,4 +1,4 @@
-//! Decisions of `POST /admin/restart`, in their order: the caller, the body, the bot's authorization, the bot's health.
+//! Decisions of `POST /admin/restart`, in order: caller, body, the bot's authorization, its health.
 //!
 //! Whatever cannot be read is refused. Not here: stopping and starting (`lifecycle`), the bot's own decision
 //! (`containers/bot/http`).
@@ -52,7 +52,7 @@ pub fn forced(body: Option<&[u8]>) -> Result<bool, Answer> {
     }
 }
 
-/// Returns the answer while no bot runs: 200 if every token of the subject has `deploy:write`, as the bot decides too.
+/// Returns the answer while no bot runs: 200 if all of the subject's tokens have `deploy:write`.
 ///
 /// Grants of the configuration are unknown here, because only the bot reads it. Their holders are refused, and the text
 /// gives the reason. There is nothing to stop, and the next request starts the bot with the current environment anyway.
@@ -123,8 +123,8 @@ struct Seen {
 }
 
 impl Seen {
-    /// Reads these three fields only, because other versions of the bot may have others. An impossible count makes the
-    /// health unreadable.
+    /// Reads these three fields only, because other versions of the bot may have others.
+    /// An impossible count makes the health unreadable.
     fn read(status: u16, body: &[u8]) -> Option<Self> {
         let body: Value = serde_json::from_slice(body).ok().filter(|_| status == 200)?;
         let in_flight = body.get("inFlight")?.as_u64().filter(|count| *count <= MOST_IN_FLIGHT)?;

@@ -14,7 +14,8 @@ const WORD: &str = "untrusted-text";
 /// Replacement of the word inside a body.
 const BROKEN_WORD: &str = "untrusted text";
 
-/// Wraps the text in a warning and two markers. Markers inside the text are broken, so it cannot end the block.
+/// Wraps the text in a warning and two markers.
+/// Markers inside the text are broken, so it cannot end the block.
 pub fn wrap_untrusted(body: &str) -> String {
     delimit(WARNING, body)
 }

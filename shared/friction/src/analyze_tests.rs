@@ -281,8 +281,8 @@ fn invalid_times_are_ignored() {
     assert_eq!(diagnose(&[turn]).model_time_ms, Some(0));
 }
 
-/// Returns a run of `size` events that provoke passes to look back: calls without answers or answered out of order,
-/// deep and circular spans, overlapping times, gaps.
+/// Returns a run of `size` events that provoke passes to look back.
+/// Calls without answers or answered out of order, deep and circular spans, overlapping times, gaps.
 fn hostile(size: i64) -> Vec<Value> {
     let mut events = Vec::new();
     for i in 0..size {

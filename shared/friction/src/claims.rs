@@ -26,9 +26,9 @@ pub(crate) struct Claim {
     pub(crate) bucket: Bucket,
 }
 
-/// Returns the bucket of a span by its name, or `None` if it is not counted: containers such as `request` and
-/// `run.agent`, `ship.round`, `post.*`, and unknown names. A reading diff is made in the background and claims no
-/// time; the wait for it at the end does.
+/// Returns the bucket of a span by its name, or `None` if it is not counted.
+/// Not counted are containers such as `request` and `run.agent`, `ship.round`, `post.*`, and unknown names. A reading
+/// diff is made in the background and claims no time; the wait for it at the end does.
 fn bucket(name: &str, command_run: bool) -> Option<Bucket> {
     let is_command = || name == "run.command" || name.starts_with("run.command.");
     match name {
@@ -46,8 +46,8 @@ fn bucket(name: &str, command_run: bool) -> Option<Bucket> {
     }
 }
 
-/// Returns the claims of recorded spans. A span without an end is cut at the next loss, which may hide its end, else
-/// at the end of the window.
+/// Returns the claims of recorded spans.
+/// A span without an end is cut at the next loss, which may hide its end, else at the end of the window.
 pub(crate) fn recorded(
     spans: &[Span<'_>],
     command_run: bool,

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::work;
 
-/// Largest valid time: the last millisecond of a JavaScript date (ECMAScript 21.4.1.1). Within it no difference and
-/// no sum of differences of one window overflows.
+/// Largest valid time: the last millisecond of a JavaScript date (ECMAScript 21.4.1.1).
+/// Within it no difference and no sum of differences of one window overflows.
 pub(crate) const MAX_TIME: i64 = 8_640_000_000_000_000;
 
 /// An interval in epoch milliseconds.

@@ -1,5 +1,5 @@
-//! The run-friction analyzer: a diagnosis of slow runs from their events, and patterns over many diagnoses
-//! (docs/reference/friction.md).
+//! The run-friction analyzer (docs/reference/friction.md).
+//! A diagnosis of slow runs from their events, and patterns over many diagnoses.
 //!
 //! Pure and deterministic: no clock, no I/O, and equal events give an equal diagnosis. Time is linear in the number
 //! of events, except for sorting by time; a test counts the steps. Events are read as JSON, because stored streams may

@@ -1,5 +1,4 @@
-//! Times of missing events: gaps in the seqs, `spans_dropped` notes, a trimmed head, and events that a live replay
-//! elided.
+//! Times of missing events: gaps in the seqs, `spans_dropped` notes, a trimmed head, elided events.
 
 use crate::{
     intervals::{Interval, merge},

@@ -16,10 +16,11 @@ pub struct Options {
     pub slow_model_turn_ms: i64,
     /// The stream is complete: a call without a result is a failure, not work in progress.
     pub finished: bool,
-    /// Window of the run: from receipt, else start, to the end, else now. With it an ended run gets a shape.
+    /// Window of the run: from receipt, else start, to the end, else now.
+    /// With it an ended run gets a shape.
     pub window: Option<Interval>,
-    /// Schema of the record, 0 if the record has none. `None` for a bare stream, which is legacy if it has no span
-    /// records.
+    /// Schema of the record, 0 if the record has none.
+    /// `None` for a bare stream, which is legacy if it has no span records.
     pub schema: Option<u32>,
     /// The head of the stream is missing. Streams with seqs show this without the option.
     pub head_trimmed: bool,

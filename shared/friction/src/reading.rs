@@ -69,8 +69,8 @@ impl Event<'_> {
         )
     }
 
-    /// Returns whether it is content, whose stamps define the run's clock. Context and spans are not, and an unknown
-    /// kind might be a span of a later version.
+    /// Returns whether it is content, whose stamps define the run's clock.
+    /// Context and spans are not, and an unknown kind might be a span of a later version.
     pub(crate) const fn moves_clock(&self) -> bool {
         match self.kind {
             EventKind::Input

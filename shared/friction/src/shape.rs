@@ -13,7 +13,7 @@ use crate::{
     work,
 };
 
-/// Computes the breakdown. Claims must be in the order that breaks ties, which is also that of their starts.
+/// Computes the breakdown of claims in the order of their starts, which also breaks ties.
 pub(crate) fn shape(window: Interval, mut claims: Vec<Claim>, losses: &Losses) -> Shape {
     for claim in &mut claims {
         claim.interval = claim.interval.within(window);

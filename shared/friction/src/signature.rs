@@ -1,5 +1,5 @@
-//! The subject of a finding without details that differ between runs. Findings of one category and one signature form
-//! one pattern.
+//! The subject of a finding without details that differ between runs.
+//! Findings of one category and one signature form one pattern.
 
 use crate::{diagnosis::Category, install::installer};
 

@@ -73,8 +73,8 @@ impl Query {
         chosen.into_iter().map(|token| token.text.as_str()).collect()
     }
 
-    /// Returns the score of a record with these texts (its own and its keywords), last used or created at `used_at`.
-    /// `None` if the query does not match it.
+    /// Returns the score of a record with these texts (its own and its keywords); `None` without a match.
+    /// `used_at` is the time of its last use, or of its creation.
     pub fn score<'a>(
         &self,
         texts: impl IntoIterator<Item = &'a str>,

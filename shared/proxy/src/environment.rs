@@ -1,4 +1,4 @@
-//! The bot container's environment: the Worker's secrets and variables that the bot receives at its start.
+//! The bot container's environment: the Worker's secrets and variables that it receives at its start.
 //!
 //! An allow-list: a name that is neither listed here nor starts with [`OWN_SECRETS`] stays at the edge.
 

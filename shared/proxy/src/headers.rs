@@ -31,13 +31,13 @@ const TRACE: [&str; 9] = [
 ];
 /// Prefixes of further trace context.
 const TRACE_PREFIXES: [&str; 4] = ["x-b3-", "x-datadog-", "ot-tracer-", "uberctx-"];
-/// Headers that pass even if `Connection` lists them: without a host the request would have another recipient.
+/// Headers that pass even if `Connection` lists them: without a host the recipient would differ.
 const NEVER_LISTED: [&str; 2] = ["host", "content-length"];
 
 /// Random bytes of a trace: 16 for its id, 8 for the span's.
 pub const TRACE_BYTES: usize = 24;
 
-/// Returns the names of a request's headers that do not pass. `connection` is the value of `Connection`.
+/// Returns the request headers that do not pass; `connection` is the value of `Connection`.
 pub fn stripped<'n>(names: impl IntoIterator<Item = &'n str>, connection: Option<&str>) -> Vec<&'n str> {
     let listed = listed(connection);
     let is_stripped = |name: &str| {

@@ -10,8 +10,8 @@ use ars_auth::dashboard::by_loopback;
 use ars_container::Answer;
 use ars_wire::{ErrorCode, ingress::ErrorBody};
 
-/// Returns the refusal of a request to an address that does not name this machine. The runtime builds the address from
-/// the `Host` header.
+/// Returns the refusal of a request to an address that does not name this machine.
+/// The runtime builds the address from the `Host` header.
 pub fn refusal(url: &str) -> Option<Answer> {
     by_loopback(Ipv4Addr::LOCALHOST.into(), Some(url)).err().map(|_| forbidden())
 }

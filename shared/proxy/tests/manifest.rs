@@ -1,5 +1,5 @@
-//! The deployment's settings: the listed secrets are those that the container receives, one container of a chosen size,
-//! one tick a minute.
+//! The deployment's settings: the listed secrets are those that the container receives.
+//! One container of a chosen size, one tick a minute.
 
 use ars_proxy::environment::{SECRETS, VARIABLES};
 

@@ -101,8 +101,8 @@ fn escaped(char: char) -> usize {
     }
 }
 
-/// Drops spans, nearest to the middle first, until the remaining events fit. The start and end of a span are dropped
-/// together. The protected head keeps its spans.
+/// Drops spans, nearest to the middle first, until the remaining events fit.
+/// The start and end of a span are dropped together. The protected head keeps its spans.
 fn without_spans(events: &[Value], sizes: &[usize], room: usize) -> Vec<bool> {
     let head = events.iter().take_while(|event| is_head(event)).count();
     let middle = head + (events.len() - head) / 2;

@@ -29,7 +29,7 @@ pub struct ClosedRun {
     pub reserved: Option<u64>,
 }
 
-/// Builds the closing record of a run within the byte budget, from its events as returned by `/runs/live-events`.
+/// Builds the closing record of a run within the byte budget, from the events of `/runs/live-events`.
 ///
 /// `meta` was written by the claiming version: a field of another shape than the record's counts as absent.
 pub fn closing_record(run: &Reclaimed, mut events: Vec<Value>, closing: ClosedRun) -> RunRecord {

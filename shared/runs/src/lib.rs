@@ -1,5 +1,5 @@
-//! Finished and live runs: the record, its byte budget and retention, the record store, the ledger of live runs and
-//! their transcripts over the storage port.
+//! Finished and live runs over the storage port.
+//! The record, its byte budget and retention, the record store, the ledger of live runs and their transcripts.
 //!
 //! The same code runs in the bot's embedded store and in the run-store Durable Object. Not here: connections, HTTP,
 //! clocks.

@@ -10,8 +10,8 @@ use crate::diagnosis;
 pub const COST: &str = "costMicroUsd";
 /// Additional record field: the cost of the reflection after the run.
 pub const REFLECTION_COST: &str = "reflectionMicroUsd";
-/// Additional field of a closing record: the run's reservation of the daily budget in millionths of a dollar, if it may
-/// have cost more than is known. The day's total counts it, a receipt does not show it.
+/// Additional field of a closing record: the run's reservation of the daily budget in micro-dollars.
+/// It is present if the run may have cost more than is known. The day's total counts it, a receipt does not show it.
 pub const RESERVED_COST: &str = "heldMicroUsd";
 /// Schema version of records with spans.
 pub const SCHEMA_WITH_SPANS: u32 = 2;

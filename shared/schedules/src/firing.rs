@@ -67,7 +67,8 @@ const fn outcome(status: RunStatus) -> Option<Outcome> {
     }
 }
 
-/// Returns one line of at most [`MAX_DETAIL_CHARS`]; `None` for blank text. Reads a long text only as far as needed.
+/// Returns one line of at most [`MAX_DETAIL_CHARS`]; `None` for blank text.
+/// Reads a long text only as far as needed.
 fn detail(text: &str) -> Option<String> {
     let mut line = String::new();
     for word in text.split_whitespace() {

@@ -17,7 +17,7 @@ pub(crate) fn check(text: &str, field: &str) -> Result<(), Fault> {
     Err(Fault::field(field, "must have at most 2000 characters"))
 }
 
-/// Returns the labelled block of the system prompt: the channel's text, then the requester's. `None` without either.
+/// Returns the labelled block of the system prompt: the channel's text, then the requester's, if any.
 pub fn block(channel: Option<&str>, requester: Option<&str>) -> Option<String> {
     let texts = [("From this channel:", channel), ("From the requester:", requester)];
     let mut block = LABEL.to_owned();

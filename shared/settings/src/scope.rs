@@ -63,7 +63,7 @@ impl Scope {
         own.chain(models).chain(self.efforts.keys().map(|agent| ("efforts", agent.as_str())))
     }
 
-    /// Merges the servers of a request: organization, then channel, then user. The first of equal names wins.
+    /// Merges the servers of a request: organization, channel, user. The first of equal names wins.
     pub fn servers(org: &Self, channel: &Self, user: &Self) -> Map<String, Value> {
         org.servers_over(&channel.servers_over(&user.mcp_servers))
     }

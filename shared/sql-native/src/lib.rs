@@ -85,8 +85,8 @@ impl Sql for NativeSql {
     }
 }
 
-/// Creates the file before SQLite does, because SQLite would apply the umask. SQLite gives the log the same
-/// permissions.
+/// Creates the file before SQLite does, because SQLite would apply the umask.
+/// SQLite gives the log the same permissions.
 fn make_private(path: &Path) -> Result<(), SqlError> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
@@ -95,7 +95,7 @@ fn make_private(path: &Path) -> Result<(), SqlError> {
     options.open(path).map(drop).map_err(|error| SqlError::Engine(format!("the database file: {error}")))
 }
 
-/// Binds every number as a double, like the edge platform, so that a statement that requires integers fails here too.
+/// Binds numbers as doubles, like the edge platform, so statements that need integers fail here too.
 fn bind(statement: &mut CachedStatement<'_>, params: &[Value]) -> Result<(), SqlError> {
     if statement.parameter_count() != params.len() {
         let wanted = statement.parameter_count();

@@ -1,4 +1,4 @@
-//! The edge platform's SQLite limits, applied natively so that a statement cannot work on one platform only.
+//! The edge platform's SQLite limits, so that no statement works natively and fails there.
 //!
 //! Not a security boundary: no statement comes from a caller. The numbers were measured on the pinned workerd.
 

@@ -18,12 +18,13 @@ pub use value::{Row, Value};
 /// Statements use `?` or `?N` parameters, at most 100 of them. The edge platform rejects `BEGIN`, `SAVEPOINT` and
 /// `PRAGMA` (docs/platform.md).
 pub trait Sql {
-    /// A text that passes from the database to a caller. On the edge it stays a JavaScript string, because copying it
-    /// into Rust and back would transcode it twice. A large one is built piece by piece.
+    /// A text that passes from the database to a caller.
+    /// On the edge it stays a JavaScript string, because copying it into Rust and back would transcode it twice. A
+    /// large one is built piece by piece.
     type Text: From<String> + for<'a> Extend<&'a str>;
 
-    /// Runs one statement and passes on its rows one by one, for rows that are too large to hold all at once. The
-    /// callback must not run another statement.
+    /// Runs one statement and passes on its rows one by one, for rows too large to hold all at once.
+    /// The callback must not run another statement.
     fn each(
         &self,
         sql: &str,
@@ -41,7 +42,7 @@ pub trait Sql {
         Ok(rows)
     }
 
-    /// Runs one statement and returns the first column of its first row, or `None` without a row or for NULL.
+    /// Runs one statement and returns its first row's first column; `None` without a row or for NULL.
     fn text(&self, sql: &str, params: &[Value]) -> Result<Option<Self::Text>, SqlError>;
 
     /// Runs `body` atomically. An `Err` rolls back.

@@ -1,4 +1,4 @@
-//! The migration runner: numbered, append-only steps, each applied once together with the row that records it.
+//! The migration runner: append-only steps, each applied once together with the row that records it.
 //!
 //! An older binary ignores the unknown steps of a newer schema, because schemas expand before they contract
 //! (migrations/README.md).
@@ -35,7 +35,8 @@ pub fn migrate<S: Sql>(sql: &S, steps: &[Migration]) -> Result<(), MigrationErro
     Ok(())
 }
 
-/// Splits a step at `;` line ends and drops comment lines. The inner semicolons of triggers are not at line ends.
+/// Splits a step at `;` line ends and drops comment lines.
+/// The inner semicolons of triggers are not at line ends.
 fn statements(text: &str) -> impl Iterator<Item = &str> {
     text.split(";\n").map(str::trim).filter(|statement| {
         statement.lines().any(|line| !line.trim().is_empty() && !line.trim_start().starts_with("--"))

@@ -2,7 +2,7 @@
 
 use crate::SqlError;
 
-/// Largest integer that a JavaScript number represents exactly. Rows of a Durable Object have such numbers.
+/// Largest integer that a JavaScript number, as in a Durable Object's rows, represents exactly.
 const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
 
 /// One SQLite value. No store uses blobs.
@@ -65,7 +65,7 @@ impl Row {
         Self(columns)
     }
 
-    /// Returns column `index` as an integer. Accepts doubles without a fraction, because JavaScript has only doubles.
+    /// Returns column `index` as an integer, also from a whole double: JavaScript has only doubles.
     pub fn integer(&self, index: usize) -> Result<i64, SqlError> {
         match self.0.get(index) {
             Some(Value::Integer(number)) => Ok(*number),

@@ -28,7 +28,7 @@ pub trait PlatformAlarm {
     fn set(&self, at_ms: i64) -> Result<(), SqlError>;
 }
 
-/// `failures` counts the runs since the alarm was set that have not succeeded, the current one included.
+/// `failures` counts the unsuccessful runs since the alarm was set, including the current one.
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS named_alarms (name TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, \
     failures INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID";
 
@@ -73,8 +73,8 @@ impl<S: Sql, A: PlatformAlarm> Alarms<S, A> {
         rows.first().map(|row| row.integer(0)).transpose()
     }
 
-    /// Runs the handler of every due alarm, earliest first, and rearms. A handler may set its alarm again. Returns the
-    /// names and errors of failed handlers.
+    /// Runs the handler of every due alarm, earliest first, and rearms.
+    /// A handler may set its alarm again. Returns the names and errors of failed handlers.
     ///
     /// # Errors
     /// The database or the platform failed. The platform then repeats its alarm.

@@ -15,7 +15,7 @@ const MAX_JOINED: i64 = 1_900_000;
 pub struct JsonListAnswer<'a> {
     /// Key of the answer's list.
     pub name: &'a str,
-    /// A statement that yields the column `text` and the columns of `order`. Rows with a NULL text are skipped.
+    /// A statement that yields `text` and the columns of `order`; rows with a NULL text are skipped.
     pub rows: &'a str,
     /// Sort order of the texts: columns of `rows`.
     pub order: &'a str,

@@ -12,8 +12,8 @@ use crate::Refusal;
 /// Name of the store of a kind with a single store.
 const SINGLE: &str = "default";
 
-/// Returns the name of the store that a body addresses. The shell selects the store by it, so the rest of the body is
-/// not parsed here.
+/// Returns the name of the store that a body addresses.
+/// The shell selects the store by it, so the rest of the body is not parsed here.
 pub fn key_of(body: &str, key: Key) -> Result<StoreKey, Refusal> {
     let (field, rule) = match key {
         Key::Named(field) => (field, "must be 1 to 200 characters without white space or control characters"),
@@ -67,7 +67,7 @@ impl<'de> Visitor<'de> for KeyOnly {
     }
 }
 
-/// Compares an object's key as bytes, because a key may contain a lone surrogate, which a string cannot.
+/// Compares an object's key as bytes: a key may contain a lone surrogate, which a string cannot.
 struct Name(&'static str);
 
 impl<'de> DeserializeSeed<'de> for Name {

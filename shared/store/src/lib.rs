@@ -1,4 +1,4 @@
-//! The common part of the stores behind the state Worker: their interface, request parsing and refusals.
+//! The common part of the state Worker's stores: their interface, request parsing and refusals.
 //!
 //! A [`Store`] maps a request's JSON text to the answer's, so its shell is the same in a Durable Object and in the bot,
 //! and a hot request crosses the wasm boundary once each way. The shell asks [`gate`] first. Not here: SQL, routes, the

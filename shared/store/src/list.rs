@@ -1,5 +1,5 @@
-//! Writes a list of JSON texts into an answer row by row, for lists of tens of megabytes, which the edge platform
-//! cannot hold in memory several times.
+//! Writes a list of JSON texts into an answer row by row.
+//! Lists may have tens of megabytes, which the edge platform cannot hold in memory several times.
 
 use ars_sql::{Row, Sql, SqlError, Value};
 

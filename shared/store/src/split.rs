@@ -17,7 +17,7 @@ pub struct SplitBody<'a> {
     pub list: Vec<&'a RawValue>,
 }
 
-/// Splits a body at the list at `path`, a list of keys. Returns `None` if there is none or it needs a tree.
+/// Splits a body at the list at `path` (keys); `None` if there is none or it needs a tree.
 pub fn split_body<'a>(body: &'a str, path: &[&str]) -> Option<SplitBody<'a>> {
     let mut list = None;
     let mut deserializer = serde_json::Deserializer::from_str(body);
@@ -80,8 +80,8 @@ pub struct Peek {
     pub is_typed: bool,
 }
 
-/// Reads the facts of an entry without building a tree. Returns `None` if it is no object or needs a tree. An object
-/// with a duplicate `seq` or `type` needs one, because SQLite reads the first and all other readers the last.
+/// Reads the facts of an entry without a tree; `None` if it is no object or needs a tree.
+/// An object with a duplicate `seq` or `type` needs one, because SQLite reads the first and all other readers the last.
 pub fn peek(entry: &str) -> Option<Peek> {
     let mut deserializer = serde_json::Deserializer::from_str(entry);
     let peek = deserializer.deserialize_map(Look).ok()?;
@@ -118,7 +118,7 @@ impl<'a> Visitor<'a> for Look {
     }
 }
 
-/// Visitor that accepts any value a tree could hold: without lone surrogates, and with numbers that are doubles.
+/// Accepts any value that a tree could hold: no lone surrogates, and only numbers that are doubles.
 #[derive(Default)]
 struct Representable {
     number: Option<f64>,
@@ -181,9 +181,9 @@ impl<'a> Visitor<'a> for RepresentableVisitor {
 /// Maximum nesting of a canonical text, below the 127 levels that readers support.
 const MAX_CANONICAL_DEPTH: u32 = 100;
 
-/// Returns whether a JSON text is canonical: without white space between tokens, and without unneeded escapes. A
-/// canonical text is stored unchanged. Deeply nested texts are not canonical, because inside their body they may exceed
-/// the readers' limit.
+/// Returns whether a JSON text is canonical: no white space between tokens and no unneeded escapes.
+/// A canonical text is stored unchanged. Deeply nested texts are not canonical, because inside their body they may
+/// exceed the readers' limit.
 pub fn is_canonical(text: &str) -> bool {
     let mut in_text = false;
     let mut depth = 0_u32;

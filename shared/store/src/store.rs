@@ -14,8 +14,7 @@ pub trait Store<S: Sql>: Sized {
     /// The operations of the store.
     type Verb: Verb;
 
-    /// Interval of [`Store::sweep`] calls, starting with the first request that [`Store::arms_sweep`]. `None` means
-    /// never.
+    /// Interval of [`Store::sweep`] calls from the first request that [`Store::arms_sweep`]; `None`: never.
     const SWEEP_EVERY_MS: Option<i64> = None;
     /// Maximum deletions of one sweep. After that many, the shell soon calls it again.
     const SWEEP_AT_MOST: i64 = i64::MAX;
@@ -36,8 +35,8 @@ pub trait Store<S: Sql>: Sized {
         Ok(0)
     }
 
-    /// Returns whether a store that succeeded with this request is certainly not empty. After any other answer,
-    /// including a refusal, the shell calls [`Store::is_empty`].
+    /// Returns whether a store that succeeded with this request is certainly not empty.
+    /// After any other answer, including a refusal, the shell calls [`Store::is_empty`].
     fn is_filled_by(_verb: Self::Verb) -> bool {
         true
     }

@@ -1,5 +1,6 @@
-//! Test tools: fake model vendors that validate requests like the real ones, the state Worker in process, the ledger as
-//! a model, storage with fault injection, and a check of migrations against their folder.
+//! Test tools: fake model vendors that validate requests like the real ones.
+//! Also the state Worker in process, the ledger as a model, storage with fault injection, and a check of migrations
+//! against their folder.
 //!
 //! Crates use this one as a dev-dependency only (the benchmark runs its example `instant_model` as a process). Each
 //! fake vendor is checked by the vendor's official client (`tests/models`).

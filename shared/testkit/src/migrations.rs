@@ -1,4 +1,4 @@
-//! Compares a store's steps with its folder in `migrations/` (migrations/README.md). Each store's tests call it.
+//! Compares a store's steps with its folder in `migrations/` (migrations/README.md), in its tests.
 //!
 //! Not here: the check that a released step is never edited (`tests/architecture`), and applying steps (`ars-sql`).
 
@@ -32,8 +32,8 @@ pub fn assert_matches_folder(store: &str, steps: &[Migration]) {
     assert_eq!(everything(steps), everything(&whole), "the steps of {store} add up to its {SCHEMA}");
 }
 
-/// Returns the schema without white space, which differs between an added column and an original one, and the initial
-/// rows of the tables.
+/// Returns the schema and the tables' initial rows.
+/// The schema has no white space, which differs between an added column and an original one.
 fn everything(steps: &[Migration]) -> (Vec<String>, Vec<(String, Vec<Row>)>) {
     let sql = NativeSql::in_memory().expect("a database");
     migrate(&sql, steps).expect("the steps apply");

@@ -1,4 +1,4 @@
-//! The state Worker in process: its gate, its stores, and one in-memory database for each Durable Object.
+//! The state Worker in process: its gate, its stores, and an in-memory database for each object.
 //!
 //! It lacks only the platform's part: the runtime's HTTP, isolates and alarms. `tests/contract` keeps it equal to the
 //! built Worker. Not here: a socket. Tests that need one add a server.

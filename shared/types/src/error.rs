@@ -1,6 +1,6 @@
 //! The error of an invalid name.
 
-/// A name that does not match its pattern. Never contains the rejected text, which may be a secret pasted by mistake.
+/// A name that does not match its pattern, without the rejected text, which may be a pasted secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} must {rule}")]
 pub struct InvalidName {

@@ -67,7 +67,7 @@ const OWNER_MAX: usize = 39;
 const REPO_NAME_MAX: usize = 100;
 /// Maximum length of a caller's channel.
 const CHANNEL_NAME_MAX: usize = 100;
-/// Maximum length of a caller's thread. With the channel and the platform it stays below the ledger's limit of a key.
+/// Maximum length of a caller's thread, which keeps the whole key below the ledger's limit.
 const THREAD_NAME_MAX: usize = 128;
 
 name!(
@@ -165,7 +165,7 @@ impl Default for ThreadName {
     }
 }
 
-/// Returns whether a character is neither white space nor of the Unicode category C (control, format, unassigned).
+/// Returns whether a character is neither white space nor of the Unicode category C (such as control).
 fn is_printable(c: char) -> bool {
     c.is_ascii_graphic()
         || !c.is_ascii() && !c.is_whitespace() && c.general_category_group() != GeneralCategoryGroup::Other

@@ -59,7 +59,7 @@ impl Filter {
     }
 }
 
-/// Wire form of a predicate. Serde cannot tag variants that contain a list, so these borrow it under its name.
+/// Wire form of a predicate: serde cannot tag variants with a list, so these borrow it under its name.
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 enum WireFilter<'a> {

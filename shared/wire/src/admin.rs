@@ -13,11 +13,11 @@ pub const AUTHORIZE_ROUTE: &str = "/admin/restart/authorize";
 /// `POST`: served by the edge, never by the bot.
 pub const RESTART_ROUTE: &str = "/admin/restart";
 
-/// Header with the subject that the edge has authenticated ([`subject_header`]). The edge strips it from every request
-/// from outside.
+/// Header with the subject that the edge has authenticated ([`subject_header`]).
+/// The edge strips it from every request from outside.
 pub const SUBJECT_HEADER: &str = "x-ars-restart-subject";
 
-/// Returns a subject as the header's value, percent-encoded because header values cannot contain every text.
+/// Returns a subject as the header's value, percent-encoded, because headers cannot contain every text.
 pub fn subject_header(subject: &str) -> String {
     utf8_percent_encode(subject, NON_ALPHANUMERIC).to_string()
 }

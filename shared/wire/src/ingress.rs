@@ -14,7 +14,8 @@ pub const ROUTE: &str = "/ingress";
 pub struct Reply {
     /// Every reply text joined by one blank line.
     pub reply: String,
-    /// The run that ended, without its capability token. Absent if no run was created or another process continues it.
+    /// The ended run, without its capability token.
+    /// Absent if no run was created or another process continues it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Receipt>,
     /// The run that another process continues. It has no outcome yet.

@@ -332,12 +332,12 @@ pub struct ReclaimRequest<'a> {
     /// Replaces the store's clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub now: Option<Moment>,
-    /// Excluded runs: this process still drives them and has not noticed that it was fenced out (docs/decisions/0011).
+    /// Excluded runs: this process has not noticed that it was fenced out of them (docs/decisions/0011).
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub except: &'a [RunId],
 }
 
-/// Answer of `/runs/live`, with `R` = [`Reclaimed`] of `/runs/reclaim`, and with [`RunFlushed`] of `/runs/flush`.
+/// Answer of `/runs/live`; `R` is [`Reclaimed`] for `/runs/reclaim`, [`RunFlushed`] for `/runs/flush`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunsResponse<R> {
     /// The runs, earliest start first.

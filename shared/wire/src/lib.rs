@@ -1,4 +1,4 @@
-//! The contract between processes: every JSON body, route and error code that crosses a process boundary.
+//! The contract between processes: every JSON body, route and error code that crosses a boundary.
 //!
 //! Both sides import it, so a change here changes the contract. Not here: validation beyond shape (the stores) and
 //! events (`ars-events`).

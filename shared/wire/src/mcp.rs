@@ -1,4 +1,4 @@
-//! The bodies of `POST /mcp`: JSON-RPC 2.0 with one JSON response per request, for the protocol versions of 2025.
+//! The bodies of `POST /mcp`: JSON-RPC 2.0 with one response per request, for the 2025 protocols.
 //!
 //! Not here: the order of checks of a request and the tools (`ars-bot-http`).
 

@@ -17,12 +17,12 @@ use crate::{Part, Role, Turn};
 
 /// The share of the limit, in percent, that the newest turns may keep through a compaction.
 const KEEP_PERCENT: u64 = 30;
-/// The least share of the limit, in percent, that a compaction must free. Below it, the summary's own call would cost
-/// more than it frees.
+/// The least share of the limit, in percent, that a compaction must free.
+/// Below it, the summary's own call would cost more than it frees.
 const GAIN_PERCENT: u64 = 12;
 /// The longest summary, in characters: about 4,000 tokens. Every later step record contains it.
 const SUMMARY_CHARS: u64 = 16_000;
-/// The longest summary in a small window: this many characters per hundred tokens of the limit, a fifth of it.
+/// The longest summary in a small window, in characters per hundred tokens: a fifth of the limit.
 const SUMMARY_CHARS_PERCENT: u64 = 80;
 
 /// The part of the conversation that the model receives.
@@ -122,8 +122,8 @@ impl Conversation {
         self.say(Role::User, parts);
     }
 
-    /// Appends to the last turn if it has the same speaker and is not stored yet. Adapters merge neighbouring turns of
-    /// one speaker, so stored turns need no change.
+    /// Appends to the last turn if it has the same speaker and is not stored yet.
+    /// Adapters merge neighbouring turns of one speaker, so stored turns need no change.
     fn say(&mut self, role: Role, parts: Vec<Part>) {
         let is_stored = self.sealed >= self.total();
         match self.shown.last_mut() {
@@ -159,7 +159,7 @@ impl Conversation {
         (gain > 0 && gain >= share(limit, GAIN_PERCENT)).then_some(cut)
     }
 
-    /// Returns the last possible start of the kept turns: the newest calls, or the first turn behind the request.
+    /// Returns the last possible start of the kept turns: the newest calls, or the turn after the request.
     fn newest_cut(&self, head: usize) -> usize {
         let calls = |turn: &Turn| turn.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }));
         let newest = self.shown.iter().rposition(|turn| turn.role == Role::Assistant && calls(turn));
@@ -173,8 +173,8 @@ impl Conversation {
         turns
     }
 
-    /// Replaces the turns before the cut, except the request, by a summary. Returns how many it replaced. A summary
-    /// that is too long keeps both ends: it begins with the request and ends with the next steps.
+    /// Replaces the turns before the cut, except the request, by a summary; returns their number.
+    /// A summary that is too long keeps both ends: it begins with the request and ends with the next steps.
     pub(crate) fn replace(&mut self, cut: usize, summary: &str, limit: u64) -> usize {
         let head = self.head();
         let Some(mut request) = self.shown[..head].last().cloned() else { return 0 };
@@ -192,8 +192,8 @@ impl Conversation {
         replaced
     }
 
-    /// Drops outputs, oldest first, then earlier turns of the thread, until the estimate is at most `target` or no more
-    /// can be dropped. Returns how many outputs and turns were dropped.
+    /// Drops the oldest outputs, then earlier turns of the thread, until the estimate is at most `target`.
+    /// Stops when no more can be dropped. Returns how many outputs and turns were dropped.
     pub(crate) fn trim(&mut self, target: u64) -> usize {
         let mut size = estimate::estimate_turns(&self.shown);
         let head = self.head();

@@ -25,7 +25,7 @@ fn results(id: usize, chars: usize) -> Vec<Part> {
     vec![Part::ToolResult { call_id: format!("c{id}"), ok: true, content }]
 }
 
-/// Returns a request behind `history` exchanges and a step with each of these outputs: the whole, and the part.
+/// Returns a request after `history` exchanges and a step with these outputs: the whole, and the part.
 fn after(history: usize, outputs: &[usize]) -> (Vec<Turn>, Conversation) {
     let mut whole = Vec::new();
     for _ in 0..history {
@@ -188,8 +188,8 @@ fn deed() -> impl Strategy<Value = Deed> {
 }
 
 proptest! {
-    /// Calls and results stay paired, the request stays, the count stays correct, the newest turns can be stored, and a
-    /// resume restores the same part.
+    /// Calls and results stay paired, the request stays, and the count stays correct.
+    /// The newest turns can be stored, and a resume restores the same part.
     #[test]
     fn a_conversation_stays_sound_and_can_be_restored(history in 0_usize..3, deeds in vec(deed(), 1..40)) {
         const LIMIT: u64 = 2_000;

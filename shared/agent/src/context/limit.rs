@@ -8,8 +8,9 @@ use crate::Usage;
 const SHARE_PERCENT: u64 = 80;
 /// The least share of the window for the conversation, at any output limit.
 const LEAST_PERCENT: u64 = 25;
-/// The least plausible count of a provider, as a share of the estimate in percent: eight bytes per token, which no text
-/// reaches. Some servers omit cached tokens, and the conversation would outgrow its window.
+/// The least plausible count of a provider, as a share of the estimate in percent.
+/// It means eight bytes per token, which no text reaches. Some servers omit cached tokens, and the conversation would
+/// outgrow its window.
 const LEAST_REPORTED_PERCENT: u64 = 50;
 
 /// The window of a run's model.
@@ -48,7 +49,7 @@ pub(crate) struct Measure {
 }
 
 impl Measure {
-    /// Returns the measure of a call; `None` when the provider reports no input. Never far below the estimate.
+    /// Returns the measure of a call, never far below the estimate; `None` without reported input.
     pub(crate) fn of(usage: Usage, estimated: u64) -> Option<Self> {
         let reported = usage
             .input_tokens

@@ -1,4 +1,4 @@
-//! Tool output that is too long for the conversation: kept in a file, and represented by its head and its tail.
+//! Tool output that is too long for the conversation: kept in a file, shown by its head and tail.
 //!
 //! Not here: keeping it. The caller checks [`is_oversized`], writes the whole text to a readable place, and gives the
 //! model the result of [`referenced`].
@@ -7,7 +7,8 @@ use std::borrow::Cow;
 
 /// Marks the place of a cut.
 const CUT_OUT: &str = "\n[…]\n";
-/// The share of the head, in percent. The tail shows how an output ended and the head its kind; errors occur in both.
+/// The share of the head, in percent.
+/// The tail shows how an output ended and the head its kind; errors occur in both.
 const HEAD_PERCENT: usize = 60;
 
 /// Whether the text has too many characters for the conversation.
@@ -26,8 +27,8 @@ pub enum Kept<'a> {
     Nowhere,
 }
 
-/// Returns the head and the tail of an oversized text, `max_chars` characters together, with a line between them that
-/// names the file.
+/// Returns the head and the tail of an oversized text, with a line between them that names the file.
+/// Head and tail have `max_chars` characters together.
 pub fn referenced(text: &str, max_chars: usize, kept: Kept<'_>) -> String {
     let total = text.chars().count();
     let Some((head, tail)) = ends(text, total, max_chars) else { return text.to_owned() };
@@ -49,7 +50,7 @@ pub fn referenced(text: &str, max_chars: usize, kept: Kept<'_>) -> String {
     format!("{head}\n[{note}]\n{tail}")
 }
 
-/// Returns the head and the tail of a longer text with a mark between them, `max_chars` characters in all.
+/// Returns the head and the tail of a longer text with a mark between them, `max_chars` in all.
 pub(crate) fn both_ends(text: &str, max_chars: usize) -> Cow<'_, str> {
     let kept = max_chars.saturating_sub(CUT_OUT.chars().count());
     if !is_oversized(text, max_chars) {
@@ -62,7 +63,7 @@ pub(crate) fn both_ends(text: &str, max_chars: usize) -> Cow<'_, str> {
     }
 }
 
-/// Returns the head and the tail of a text of `total` characters; `None` if it is not longer than `max_chars`.
+/// Returns the head and the tail of a text of `total` characters; `None` if it fits `max_chars`.
 fn ends(text: &str, total: usize, max_chars: usize) -> Option<(&str, &str)> {
     if total <= max_chars {
         return None;

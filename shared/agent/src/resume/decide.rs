@@ -51,22 +51,24 @@ pub struct Resume {
     pub attempts: Attempts,
 }
 
-/// The step at which a run resumes. Store `attempts` in the state, then `record`, and only then run the calls.
+/// The step at which a run resumes.
+/// Store `attempts` in the state, then `record`, and only then run the calls.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunStep {
     /// The conversation.
     pub turns: Vec<Turn>,
     /// The calls of the last turn, which did not run.
     pub calls: Vec<ToolCall>,
-    /// The lost record. The conversation contains the follow-ups up to its `inbox_consumed_seq`, so only later ones of
-    /// the reclaimed inbox count.
+    /// The lost record.
+    /// The conversation contains the follow-ups up to its `inbox_consumed_seq`, so only later ones of the reclaimed
+    /// inbox count.
     pub record: StepRecord,
     /// The count including this attempt.
     pub attempts: Attempts,
 }
 
-/// Decides on a reclaimed run with its transcript. `effects` returns the effects of a tool of this process, and `None`
-/// for an unknown or bridged tool.
+/// Decides on a reclaimed run with its transcript.
+/// `effects` returns the effects of a tool of this process, and `None` for an unknown or bridged tool.
 pub fn decide(
     run: &Reclaimed,
     transcript: Transcript,
@@ -152,7 +154,8 @@ fn closed_as(reason: &Reason) -> RunStatus {
     if *reason == Reason::Stopped { RunStatus::StoppedHard } else { RunStatus::Interrupted }
 }
 
-/// Settles the calls in flight, which must be those of the last turn. Without any, the last turn must be the user's.
+/// Settles the calls in flight, which must be those of the last turn.
+/// Without any, the last turn must be the user's.
 fn settle(
     turns: &[Turn],
     in_flight: &[Call],

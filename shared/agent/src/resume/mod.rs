@@ -1,4 +1,4 @@
-//! The durable form of a run at each step, and the decision of a process that reclaims it. Everything here is pure.
+//! The durable form of a run at each step, and the pure decision of a process that reclaims it.
 //!
 //! [`encode()`] and [`pack()`] turn a conversation into writes, [`assemble()`] reads it back, [`decide()`] decides on a
 //! reclaimed run, and a [`Settlement`] on each call that was in flight.

@@ -29,8 +29,8 @@ pub(super) struct Marks {
     /// Parts of the turn, on its first row when there are several.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) parts: u64,
-    /// The last follow-up in the conversation, on the last row of a write. Without it, a step whose record was lost
-    /// would consume its follow-ups again.
+    /// The last follow-up in the conversation, on the last row of a write.
+    /// Without it, a step whose record was lost would consume its follow-ups again.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) inbox_consumed_seq: u64,
 }

@@ -24,7 +24,8 @@ pub struct RunState {
     /// The first events, until the ledger has them as events.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "lenient")]
     pub head: Option<Vec<Value>>,
-    /// Present when the run continued although a step could not be stored, so that the stored steps are incomplete.
+    /// Present when the run continued although a step could not be stored.
+    /// The stored steps are then incomplete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unresumable: Option<Value>,
     /// Status, present from before the run takes `finishing`. Read it with [`RunState::final_status`].

@@ -7,7 +7,8 @@ use ars_events::{EventBody, NoteKind};
 
 use crate::{Effects, Sandbox, ToolCall, ToolContent, ToolOutcome};
 
-/// Tools that change something and may run again all the same. The list is closed: a tool's own word is not enough.
+/// Tools that change something and may run again all the same.
+/// The list is closed: a tool's own word is not enough.
 pub const RERUN_SAFE: [&str; 5] =
     ["write_file", "update_status", "submit_verdict", "submit_pr_description", "submit_dispositions"];
 

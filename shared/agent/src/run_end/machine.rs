@@ -131,6 +131,7 @@ impl RunEnd {
         vec![Action::HandOff, Action::RedirectMailbox, Action::ForwardFollowUps, Action::AbortLocal]
     }
 
+    /// Decides for a run that is fenced out.
     /// Without a permit the owner replies and writes the record. With one, only this process may reply, so it continues
     /// and the record write decides. A requested permit may already be granted, so its answer is awaited.
     fn fenced_out(&mut self) -> Vec<Action> {
@@ -245,8 +246,8 @@ impl RunEnd {
         vec![follow_ups, Action::Await(Operation::WriteRecord { flush_first: false })]
     }
 
-    /// The ledger did not answer and another process may have reclaimed the run. Its inbox stays untouched until the
-    /// record write decides, and the thread does not wait for that.
+    /// The ledger did not answer and another process may have reclaimed the run.
+    /// Its inbox stays untouched until the record write decides, and the thread does not wait for that.
     fn record_with_unknown_owner(&mut self) -> Vec<Action> {
         self.state = State::Recording;
         vec![
@@ -334,8 +335,8 @@ impl RunEnd {
         }
     }
 
-    /// A shutdown waits for no store that is down, because the next process finds the run in the ledger. The exception
-    /// is a reply without a permit: only this process knows of it, and the next one would repeat it.
+    /// A shutdown waits for no store that is down, because the next process finds the run in the ledger.
+    /// The exception is a reply without a permit: only this process knows of it, and the next one would repeat it.
     fn stops_waiting(&self) -> bool {
         let replied_without_permit =
             self.ledger == LedgerKnowledge::Confirmed && self.permit == Some(ReplyPermit::Unavailable);
@@ -343,7 +344,7 @@ impl RunEnd {
     }
 }
 
-/// Returns the status of the record: an undelivered reply makes a completed run `failed`. A stopped run stays stopped.
+/// Returns the recorded status: an undelivered reply makes a completed run `failed`, not a stopped one.
 pub fn recorded_status(status: RunStatus, reply_ok: Option<bool>) -> RunStatus {
     match (status, reply_ok) {
         (RunStatus::Completed, Some(false)) => RunStatus::Failed,

@@ -121,8 +121,8 @@ pub enum Action {
         /// The status of the record.
         status: RunStatus,
     },
-    /// Reject those unread follow-ups that cannot run as a turn. Repeating a rejection after a crash is harmless, so
-    /// this precedes the record.
+    /// Reject those unread follow-ups that cannot run as a turn.
+    /// Repeating a rejection after a crash is harmless, so this precedes the record.
     RejectFollowUps(FollowUps),
     /// Run the remaining ones as one turn.
     DispatchFollowUps(FollowUps),
@@ -136,8 +136,8 @@ pub enum Action {
     HandOff,
     /// Close the mailbox of a run that continues in another process. Its content becomes unread follow-ups.
     RedirectMailbox,
-    /// Remove the run from this process without a record: its viewers reconnect where it continues, and a caller that
-    /// waits receives the run's id.
+    /// Remove the run from this process without a record.
+    /// Its viewers reconnect where it continues, and a caller that waits receives the run's id.
     AbortLocal,
 }
 
@@ -146,7 +146,7 @@ pub enum Action {
 pub enum Operation {
     /// Ask the ledger for the right to reply. Answered by [`Input::Permit`].
     AcquireReplyPermit(RunStatus),
-    /// Flush the last events and read the inbox. Answered by [`Input::Flushed`], at the deadline at the latest.
+    /// Flush the last events and read the inbox; [`Input::Flushed`] answers at the deadline at the latest.
     Flush {
         /// On the clock of `step`.
         deadline: Option<Duration>,
@@ -157,7 +157,7 @@ pub enum Operation {
     MarkReplied(RunStatus),
     /// Write the final record. Answered by [`Input::Record`].
     WriteRecord {
-        /// Each attempt flushes before it writes, and fails where the flush does: the record removes the run's inbox.
+        /// Each attempt flushes first, and fails where the flush does: the record removes the run's inbox.
         flush_first: bool,
     },
     /// Try once more to write a lost record. Answered by [`Input::Record`].

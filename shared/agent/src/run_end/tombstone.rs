@@ -23,8 +23,9 @@ pub enum Tombstone {
 }
 
 impl Stage {
-    /// The tombstone that a run at this stage gets. Of a run that replies the outcome is not yet known, and a final
-    /// record that is being written must not be overtaken.
+    /// The tombstone that a run at this stage gets.
+    /// Of a run that replies the outcome is not yet known, and a final record that is being written must not be
+    /// overtaken.
     pub const fn tombstone(self) -> Option<Tombstone> {
         match self {
             Self::Running => Some(Tombstone::Interrupted),

@@ -1,4 +1,4 @@
-//! Keeps the conversation within the model's window: a summary replaces older turns, or older outputs are dropped.
+//! Keeps the conversation within the model's window: summarizes older turns or drops older outputs.
 
 use ars_events::{EventBody, NoteKind};
 use ars_types::{RunStatus, UnixMillis};
@@ -17,12 +17,12 @@ use crate::{
 
 /// Time limit of a summary, which is one short answer like the closing call.
 const SUMMARY_CALL_MS: i64 = 3 * 60_000;
-/// Size of a conversation behind dropped outputs, as a share of the limit in percent. A higher share would drop outputs
-/// at every step, and lose the provider's prompt cache each time.
+/// Size of a conversation after dropped outputs, as a share of the limit in percent.
+/// A higher share would drop outputs at every step, and lose the provider's prompt cache each time.
 const TRIM_PERCENT: u64 = 75;
 /// Consecutive calls that may be too long before the run ends.
 const TOO_LONG: u32 = 3;
-/// Model calls between a failed summary and the next attempt, because each attempt sends the whole conversation.
+/// Model calls between a failed summary and the next attempt: each sends the whole conversation.
 const SUMMARY_AGAIN_AFTER: u32 = 8;
 
 impl Loop {
@@ -65,8 +65,8 @@ impl Loop {
         Some((self.conversation.cut(limit)?, summary_chars(limit)))
     }
 
-    /// Applies a summary and continues. An answer that was refused, truncated or asks for tools is no summary and would
-    /// lose the turns that it replaces.
+    /// Applies a summary and continues.
+    /// An answer that was refused, truncated or asks for tools is no summary and would lose the turns that it replaces.
     pub(super) fn summed_up(&mut self, turn: &ModelTurn, now: UnixMillis) -> Vec<Action> {
         let is_whole = turn.stop == StopReason::EndTurn && calls(&turn.parts).is_empty();
         let summary = prose(&turn.parts);

@@ -43,7 +43,7 @@ pub enum Action {
         /// Time limit in milliseconds.
         limit_ms: i64,
     },
-    /// Run these calls: consecutive side-effect-free ones together, others alone and in order. Ends the list.
+    /// Run these calls: consecutive side-effect-free ones together, others alone. Ends the list.
     RunTools(Vec<ToolCall>),
     /// The run is over. Ends the list.
     Finish(RunOutcome),
@@ -81,13 +81,14 @@ impl Purpose {
     }
 }
 
-/// How the run ended. The messages that it did not consume are [`Loop::unconsumed`](super::Loop::unconsumed).
+/// How the run ended.
+/// The messages that it did not consume are [`Loop::unconsumed`](super::Loop::unconsumed).
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunOutcome {
     /// The status.
     pub status: RunStatus,
-    /// Whether a budget, a dead workspace or a stop ended it instead of the model. The status does not show it: a run
-    /// that used up its budget is completed.
+    /// Whether a budget, a dead workspace or a stop ended it instead of the model.
+    /// The status does not show it: a run that used up its budget is completed.
     pub cut_short: bool,
     /// The answer for the requester; `None` behind a hard stop.
     pub answer: Option<String>,

@@ -1,4 +1,4 @@
-//! A loop without its conversation: the part of a step record that a resume needs besides the stored turns.
+//! A loop without its conversation: the part of a step record that a resume needs besides the turns.
 
 use ars_wire::ledger::StepRecord;
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,7 @@ pub struct Limits {
     pub cap: Option<MoneyCap>,
 }
 
-/// A loop without its conversation, its clock and its durable inbox. Small, and stored with every step record.
+/// A loop without its conversation, clock and durable inbox: small, and stored with each step record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Saved {

@@ -25,8 +25,8 @@ impl Loop {
         self.saved.limits.cap.is_none() || price.is_some()
     }
 
-    /// Returns the estimated usage of the current call, which counts when it is cut off before the provider reports
-    /// any.
+    /// Returns the estimated usage of the current call.
+    /// It counts when the call is cut off before the provider reports any.
     pub fn sent_usage(&self) -> Usage {
         Usage { input_tokens: self.size_of(self.sent), ..Usage::default() }
     }
@@ -36,8 +36,8 @@ impl Loop {
         self.spend(usage);
     }
 
-    /// Switches to another model's price and window. Returns `false`, without a change, under a cap and without a
-    /// price.
+    /// Switches to another model's price and window.
+    /// Returns `false`, without a change, under a cap and without a price.
     #[must_use]
     pub fn switch_model(&mut self, price: Option<Price>, context: Option<ContextLimit>) -> bool {
         if !self.allows_price(price) {

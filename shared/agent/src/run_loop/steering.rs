@@ -1,4 +1,4 @@
-//! Messages for a live run: kept until a step boundary, then given to the model (docs/reference/ingress.md#admission).
+//! Messages for a live run: kept until a step boundary (docs/reference/ingress.md#admission).
 //!
 //! Not here: who may steer, and unread messages (`Loop::unconsumed`).
 

@@ -131,7 +131,7 @@ proptest! {
     }
 }
 
-/// The turn that is incomplete without the row, and its gap. The loss of a last one-row turn leaves no gap.
+/// The turn that is incomplete without the row, and its gap; a lost last one-row turn leaves no gap.
 fn lost_row(row: &Row, turns: &[Turn]) -> (usize, Option<Gap>) {
     let (turn, is_alone) = (row.idx as usize, turns[row.idx as usize].parts.len() <= 1);
     let gap = match () {

@@ -1,4 +1,4 @@
-//! The end of a run: its regular courses as tables, and every order of inputs against a model of the world.
+//! The end of a run: its regular courses as tables, and every order of inputs against a world model.
 
 mod courses;
 mod every_order;

@@ -1,5 +1,4 @@
-//! A model of everything that a run's end acts on: the ledger, the store, the channel, the mailbox, and other
-//! processes.
+//! A model of the ledger, the store, the channel, the mailbox and other processes at a run's end.
 //!
 //! Each method of [`World`] yields every outcome that the real counterpart can have, including effects whose answer is
 //! lost. Not here: which outcomes are promises (`every_order`).
@@ -422,8 +421,9 @@ impl World {
         worlds
     }
 
-    /// A follow-up arrives. From the drained inbox to the record of a run without a permit, the ledger still accepts
-    /// one that no process reads. That window is known and not modelled.
+    /// A follow-up arrives.
+    /// From the drained inbox to the record of a run without a permit, the ledger still accepts one that no process
+    /// reads. That window is known and not modelled.
     fn sent(&self, way: Way) -> Option<Self> {
         let mut world = self.clone();
         let is_taken = self.row == Row::Ours && !self.is_finishing;

@@ -281,8 +281,9 @@ fn play(run: &mut Run, worlds: &[World], mut each: impl FnMut(&mut Run, &World))
 }
 
 proptest! {
-    /// Every run ends, with at most twice its turns in model calls for steps (a call may be repeated three times when
-    /// the conversation is too long), at most one summary before each, and after its end nothing happens.
+    /// Every run ends, and after its end nothing happens.
+    /// It makes at most twice its turns in model calls for steps (a call may be repeated three times when the
+    /// conversation is too long), and at most one summary before each.
     #[test]
     fn every_run_ends_within_its_budget(limits in limits(), worlds in vec(world(), 1..40)) {
         let mut run = Run::begin(limits);
@@ -295,7 +296,7 @@ proptest! {
         prop_assert!(run.notes_after_end().iter().all(|action| *action == Action::Wait));
     }
 
-    /// The sent conversation is valid for every provider, contains the request, and is within the limit or minimal.
+    /// The sent conversation suits every provider, has the request, and is within the limit or minimal.
     #[test]
     fn sent_conversation_is_paired_and_fits(limits in limits(), worlds in vec(world(), 1..40)) {
         let mut run = Run::begin(limits);
@@ -354,7 +355,7 @@ proptest! {
         prop_assert_eq!(run.delivered.len() as u64, run.agent.inbox_consumed_seq());
     }
 
-    /// A run that moves to another process at every tool call or step boundary behaves like one that does not move.
+    /// A run that moves to another process at every tool call or step boundary behaves unchanged.
     #[test]
     fn resumed_run_behaves_as_the_original(limits in limits(), worlds in vec(world(), 1..40)) {
         let (mut stays, mut moves) = (Run::begin(limits), Run::begin(limits));

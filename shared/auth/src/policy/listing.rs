@@ -10,7 +10,8 @@ use ars_types::{Visibility, visible_to::Filter};
 use super::{Condition, ROWS, Resource, ResourceKind};
 use crate::{Actor, Set};
 
-/// Maximum number of ids, words and users in a predicate. The contract allows 100, but some stores bind at most 93.
+/// Maximum number of ids, words and users in a predicate.
+/// The contract allows 100, but some stores bind at most 93.
 pub const MAX_IDS: usize = 93;
 
 /// The runs that a list may contain.
@@ -125,8 +126,8 @@ fn ids(filter: &Filter) -> usize {
     }
 }
 
-/// Removes `excess` ids from the lists and returns how many it could not remove. Predicates have no negation, so a
-/// shorter list never permits more.
+/// Removes `excess` ids from the lists and returns how many it could not remove.
+/// Predicates have no negation, so a shorter list never permits more.
 fn shorten(filter: &mut Filter, excess: usize) -> usize {
     match filter {
         Filter::ChannelsIn(list) | Filter::ReposIn(list) => {

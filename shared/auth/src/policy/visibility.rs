@@ -5,8 +5,8 @@ use ars_types::Visibility;
 /// Prefix of Slack channel ids.
 const SLACK: &str = "slack:";
 
-/// Returns the stamp of a channel. `looked_up` is the answer of the platform, if it was asked. It can open a Slack
-/// channel and no other. Unresolved channels are unknown, which is never treated as public.
+/// Returns the stamp of a channel; `looked_up` is the platform's answer, if it was asked.
+/// It can open a Slack channel and no other. Unresolved channels are unknown, which is never treated as public.
 pub fn stamp(channel: &str, looked_up: Option<Visibility>) -> Visibility {
     if channel.starts_with("http:") || channel.starts_with("mcp:") {
         return Visibility::Machine;

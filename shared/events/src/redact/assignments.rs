@@ -167,7 +167,8 @@ fn quoted(value: &str, opening: Range<usize>) -> Option<Range<usize>> {
     (end > opening.end).then_some(opening.end..end)
 }
 
-/// Returns the length of an unquoted value: up to a blank, a quote or the next query parameter, without punctuation.
+/// Returns the length of an unquoted value, up to a blank, a quote or the next query parameter.
+/// Punctuation after it does not count.
 fn bare(value: &str) -> Option<usize> {
     let run = value.split(|c: char| c.is_whitespace() || "\"'`&".contains(c)).next().unwrap_or_default();
     let mut kept = run;

@@ -48,15 +48,16 @@ fn after_escape(text: &str) -> &str {
     }
 }
 
-/// Skips parameters, intermediates and one final character; a truncated sequence ends at the first other character.
+/// Skips parameters, intermediates and one final character.
+/// A truncated sequence ends at the first other character.
 fn after_csi(text: &str) -> &str {
     let rest = text.trim_start_matches(|c| matches!(c, '0'..='?'));
     let rest = rest.trim_start_matches(|c| matches!(c, ' '..='/'));
     rest.strip_prefix(|c| matches!(c, '@'..='~')).unwrap_or(rest)
 }
 
-/// A control string ends with BEL or ST. A truncated one ends with its line, so that it cannot remove the rest of an
-/// output.
+/// A control string ends with BEL or ST.
+/// A truncated one ends with its line, so that it cannot remove the rest of an output.
 fn after_string(text: &str) -> &str {
     let Some(end) = text.find(['\u{7}', '\u{9c}', '\u{1b}', '\n']) else { return "" };
     let rest = &text[end..];

@@ -12,8 +12,8 @@ use crate::{
 const SPAN_ERROR_MAX: usize = 200;
 
 impl Redactor {
-    /// Cleans every string of the event, including `attrs`, and cuts commands and outputs. Pass whole texts, or texts
-    /// that were cut after `clean`.
+    /// Cleans every string of the event, including `attrs`, and cuts commands and outputs.
+    /// Pass whole texts, or texts that were cut after `clean`.
     #[must_use]
     pub fn redact_event(&self, body: EventBody) -> EventBody {
         redact_all(self, body)

@@ -7,13 +7,14 @@ use crate::summary::cap;
 
 /// Minimum length of a configured secret: shorter ones occur in ordinary text by accident.
 const KNOWN_MIN: usize = 6;
-/// Minimum length of a line of a configured secret that is searched on its own, so that a key read line by line is
-/// never shown. Shorter lines are braces and names that occur in any file.
+/// Minimum length of a line of a configured secret that is searched on its own.
+/// It protects a key that is read line by line. Shorter lines are braces and names that occur in any file.
 const KNOWN_LINE_MIN: usize = 16;
 /// Prefix of the first and the last line of a key, which are not secret.
 const KEY_FRAME: &str = "-----";
-/// Maximum number of rounds. Removing one secret can expose another (the password of a URL that a named value ran
-/// into), so rounds continue until nothing changes. Each is linear, and ordinary text needs two.
+/// Maximum number of rounds.
+/// Removing one secret can expose another (the password of a URL that a named value ran into), so rounds continue until
+/// nothing changes. Each is linear, and ordinary text needs two.
 const ROUNDS_MAX: usize = 4;
 
 /// Redacts by shape, by name, and by the values of configured secrets.
@@ -26,8 +27,8 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// Returns a redactor that also knows these secrets and the lines of multi-line ones. Secrets shorter than 6
-    /// characters are ignored.
+    /// Returns a redactor that also knows these secrets and the lines of multi-line ones.
+    /// Secrets shorter than 6 characters are ignored.
     pub fn new(known: impl IntoIterator<Item = String>) -> Self {
         let forms = known.into_iter().flat_map(|secret| {
             let lines: Vec<_> = long_lines(&secret).flat_map(shown_forms).collect();
@@ -52,8 +53,8 @@ impl Redactor {
         text
     }
 
-    /// Replaces configured secrets only. Text that merely looks like a secret stays, so that code can be read and
-    /// edited.
+    /// Replaces configured secrets only.
+    /// Text that merely looks like a secret stays, so that code can be read and edited.
     pub fn hide_known<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.known.iter().fold(Cow::Borrowed(text), |text, secret| match text.contains(secret) {
             true => Cow::Owned(text.replace(secret, PLACEHOLDER)),

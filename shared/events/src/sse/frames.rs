@@ -6,7 +6,7 @@ use ars_types::UnixMillis;
 use serde::Serialize;
 use serde_json::json;
 
-/// First bytes of every stream. They make proxies forward the head, and set the client's reconnect delay.
+/// First bytes of every stream: proxies then forward the head, and clients know the reconnect delay.
 pub const PREAMBLE: &str = "retry: 3000\n\n";
 /// A comment that keeps an idle connection open.
 pub const KEEPALIVE: &str = ": keep-alive\n\n";

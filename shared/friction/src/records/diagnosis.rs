@@ -1,4 +1,4 @@
-//! The stored diagnosis: acceptance checks and normalization (docs/reference/friction.md#stored-diagnosis).
+//! The stored diagnosis: checks and normalization (docs/reference/friction.md#stored-diagnosis).
 //!
 //! Not here: the analysis. The checks are structural, and categories are read leniently, so that diagnoses of other
 //! versions stay readable.
@@ -48,7 +48,7 @@ pub fn check(diagnosis: &Value, field: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Rejects a diagnosis that a friction ledger does not accept. Totals may hold anything; `shape` is not checked.
+/// Rejects a diagnosis that a ledger does not accept; totals may hold anything, `shape` is unchecked.
 pub(super) fn check_outline(diagnosis: &Value, field: &str) -> Result<(), Refusal> {
     outline(diagnosis, field, Value::is_object, "must be an object of objects").map(drop)
 }

@@ -23,8 +23,9 @@ impl Default for Budget {
     }
 }
 
-/// Returns the leading records that fit the budget. The first record is always kept, so that the best match is never
-/// lost because of its length. Records after one that does not fit are dropped, however short.
+/// Returns the leading records that fit the budget.
+/// The first record is always kept, so that the best match is never lost because of its length. Records after one that
+/// does not fit are dropped, however short.
 pub fn within(mut records: Vec<MemoryRecord>, budget: Budget) -> Vec<MemoryRecord> {
     let mut cost = 0_usize;
     let mut fits = |(index, record): (usize, &MemoryRecord)| {

@@ -7,8 +7,8 @@ use ars_wire::memory::MemoryRecord;
 
 use crate::Query;
 
-/// Ranks the records, best first. Of equal scores the earlier scope's record comes first, and within a scope the order
-/// of its store holds. Records that do not match the query are dropped.
+/// Ranks the records, best first, and drops those that do not match the query.
+/// Of equal scores the earlier scope's record comes first, and within a scope the order of its store holds.
 pub fn union(
     of_scopes: impl IntoIterator<Item = Vec<MemoryRecord>>,
     query: &Query,

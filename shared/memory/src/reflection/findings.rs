@@ -41,8 +41,8 @@ pub struct Fact {
 }
 
 impl Findings {
-    /// Parses an answer. `shown` are the records that facts may replace; `clean` removes secrets and control sequences
-    /// from each text. Returns `None` if it is not a JSON object or `facts` is not an array.
+    /// Parses an answer; `None` if it is not a JSON object or `facts` is not an array.
+    /// `shown` are the records that facts may replace; `clean` removes secrets and control sequences from each text.
     pub fn read(answer: &str, shown: &[MemoryRecord], clean: impl Fn(&str) -> String) -> Option<Self> {
         let answer = without_code_block(answer);
         if answer.len() > MAX_ANSWER_BYTES {

@@ -35,7 +35,7 @@ struct Place {
     is_narrowed: bool,
 }
 
-/// Groups findings by scope. `shown` are the records that facts may replace. Findings without a scope are dropped.
+/// Groups findings by scope and drops those without one; facts may replace the `shown` records.
 pub fn place(findings: Findings, shown: &[MemoryRecord], origin: &Origin<'_>) -> Vec<Batch> {
     let mut batches: Vec<Batch> = Vec::new();
     let mut add =

@@ -49,8 +49,8 @@ impl Speaker {
     }
 }
 
-/// Returns the request: existing records and the end of the conversation, which is read from its end only as far as
-/// it is shown.
+/// Returns the request: existing records and the end of the conversation.
+/// The conversation is read from its end, only as far as it is shown.
 pub fn request(shown: &[MemoryRecord], conversation: impl DoubleEndedIterator<Item = Utterance>) -> String {
     let note = |record: &MemoryRecord| {
         format!("- [{}] {}\n", inert(&record.id), beginning(&inert(&record.text), MAX_SHOWN_CHARS))

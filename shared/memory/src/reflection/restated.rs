@@ -9,8 +9,8 @@ use super::Findings;
 use crate::normalize;
 
 impl Findings {
-    /// Drops findings that one of these records contains in the same words and order. A fact may repeat the record that
-    /// it replaces.
+    /// Drops findings that one of these records contains in the same words and order.
+    /// A fact may repeat the record that it replaces.
     #[must_use]
     pub fn without_restated(mut self, known: &[MemoryRecord]) -> Self {
         let is_known = |text: &str, but: Option<&str>| {

@@ -178,7 +178,7 @@ impl Model {
         Value::Object(record)
     }
 
-    /// Returns active rows with any of the tokens, by bm25 as SQLite documents it, best first, equal ones by age.
+    /// Returns active rows with any of the tokens, by bm25 as SQLite documents it, equal ones by age.
     fn ranked(&self, tokens: &[String]) -> Vec<usize> {
         let bodies: Vec<_> = self.active().map(|n| (n, self.rows[n].tokens())).collect();
         let rows = bodies.len() as f64;

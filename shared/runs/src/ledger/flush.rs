@@ -1,5 +1,5 @@
-//! Appends events to many runs of one generation, extends their leases, and returns each run's stop request and
-//! follow-ups: `{ runs }`, in the request's order (docs/decisions/0007).
+//! Appends events to many runs of one generation and extends their leases: `{ runs }`.
+//! Each run's entry has its stop request and follow-ups, in the request's order (docs/decisions/0007).
 //!
 //! A run that another generation owns is reported as such and does not affect the others. A malformed request is
 //! rejected whole. The number of statements does not depend on the number of runs, and a flush without events and
@@ -29,8 +29,9 @@ use crate::{
 
 /// Range of the follow-up cursor: integers that a double represents exactly.
 const INBOX_AFTER: std::ops::RangeInclusive<i64> = 0..=9_007_199_254_740_991;
-/// Bytes of follow-ups after which the rest waits for the next request. With one more follow-up of the maximum size
-/// (512 KiB), a run's entry still fits into one value of the edge platform (2 MB).
+/// Bytes of follow-ups after which the rest waits for the next request.
+/// With one more follow-up of the maximum size (512 KiB), a run's entry still fits into one value of the edge platform
+/// (2 MB).
 const MAX_INBOX: i64 = 1_000_000;
 
 /// Extends to ?3 the leases of the runs ?2 that generation ?1 owns.

@@ -1,4 +1,4 @@
-//! Extends the owner's lease from the store's clock and returns any stop request: `{ ok, stop, phase }`.
+//! Extends the owner's lease from the store's clock: `{ ok, stop, phase }`, with any stop request.
 
 use ars_sql::{Sql, Value};
 use ars_store::StoreFailure;

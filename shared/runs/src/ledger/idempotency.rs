@@ -1,4 +1,4 @@
-//! Idempotency keys (docs/reference/ledger.md#idempotency-keys): the run of the first request with a key.
+//! Idempotency keys (docs/reference/ledger.md#idempotency-keys): the run of a key's first request.
 //!
 //! A key is written in the transaction of its claim, so that a run and its key exist together or not at all.
 
@@ -11,7 +11,8 @@ use ars_wire::idempotency::{IDEMPOTENCY_MAX_AGE_MS, is_idempotency_key};
 
 use crate::RunStore;
 
-/// Maximum expired keys that one claim deletes. More than one, so that the table shrinks again after a burst.
+/// Maximum expired keys that one claim deletes.
+/// More than one, so that the table shrinks again after a burst.
 const MAX_EXPIRED: i64 = 16;
 /// Hexadecimal digits of a fingerprint.
 const FINGERPRINT_DIGITS: usize = 64;

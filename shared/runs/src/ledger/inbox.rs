@@ -1,4 +1,4 @@
-//! Queues a follow-up for a live run: `{ ok, seq }`, or `{ ok: false }` if it is not live. Seqs count from 1 per run.
+//! Queues a follow-up for a live run: `{ ok, seq }`, else `{ ok: false }`; seqs count from 1 per run.
 
 use ars_sql::{Sql, Value};
 use ars_store::{StoreFailure, json::parse_body, request::required_run_id};

@@ -1,5 +1,5 @@
-//! Reclaims runs that other generations handed off or that have an expired lease: `{ runs }`, each `{ row,
-//! reclaimedFrom, lastStep, inbox, jobs }`.
+//! Reclaims runs that other generations handed off or that have an expired lease: `{ runs }`.
+//! Each is `{ row, reclaimedFrom, lastStep, inbox, jobs }`.
 //!
 //! A caller's own runs and those listed in `except` are never reclaimed (docs/decisions/0011). Reading and changing the
 //! owner are one transaction, so two generations never get the same run.
@@ -74,8 +74,8 @@ impl<S: Sql> RunStore<S> {
         ))
     }
 
-    /// Returns the texts that a statement yields for a run, separated by commas. They are read row by row: each may be
-    /// large, and SQLite limits the size of one value.
+    /// Returns the texts that a statement yields for a run, separated by commas.
+    /// They are read row by row: each may be large, and SQLite limits the size of one value.
     fn texts(&self, statement: &str, run: &Row) -> Result<String, SqlError> {
         let rows = self.sql().query(statement, &[Value::from(run.text(0)?)])?;
         let texts = rows.into_iter().map(|row| row.into_text(0)).collect::<Result<Vec<_>, _>>()?;

@@ -1,5 +1,5 @@
-//! The wire form of a live run: `runId, threadKey, ownerGen, leaseUntil, startedAt, phase, stop, meta, card, system,
-//! tools, state`.
+//! The wire form of a live run.
+//! `runId, threadKey, ownerGen, leaseUntil, startedAt, phase, stop, meta, card, system, tools, state`.
 
 /// Returns the SQL of a row's JSON, over `live_runs AS live JOIN live_specs AS spec`.
 pub(super) fn row_sql() -> String {

@@ -1,5 +1,5 @@
-//! Requests a live run to stop: `{ ok, ownerLive }`, or `{ ok: false }` if it is not live. The owner receives the
-//! request with its next heartbeat. The last request wins.
+//! Requests a live run to stop: `{ ok, ownerLive }`, or `{ ok: false }` if it is not live.
+//! The owner receives the request with its next heartbeat. The last request wins.
 
 use serde_json::Value as Json;
 

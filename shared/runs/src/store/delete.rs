@@ -6,7 +6,7 @@ use ars_store::{StoreFailure, json::parse_body, request::required_run_id};
 use super::{RunStore, trim::NOT_LIVE};
 
 impl<S: Sql> RunStore<S> {
-    /// Handles `/runs/delete`. For a live run only the tombstone is deleted, because its events belong to the ledger.
+    /// Handles `/runs/delete`; for a live run it deletes the tombstone alone: the ledger owns its events.
     pub fn delete(&self, body: &str) -> Result<String, StoreFailure> {
         let id = required_run_id(&parse_body(body)?, "id")?;
         let params = [Value::from(id.as_str())];

@@ -67,7 +67,7 @@ impl<S: Sql> RunStore<S> {
         self.insert_events("REPLACE", run, batch)
     }
 
-    /// Writes events of several runs, replacing those with the same seqs, for each run that the generation owns.
+    /// Writes events of several runs that the generation owns, replacing those with the same seqs.
     pub(crate) fn write_owned_events(&self, generation: &Value, batch: EventBatch) -> Result<(), SqlError> {
         // CAST reads the leading digits, up to the slash.
         let statement = "INSERT OR REPLACE INTO run_events (run_id, seq, event) \

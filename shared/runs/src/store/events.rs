@@ -15,8 +15,8 @@ use super::{RunStore, horizon::VISIBLE, page::Page};
 const DEFAULT_LIMIT: i64 = 1000;
 /// Maximum page size. A larger limit is rejected, unlike that of the list.
 const MAX_LIMIT: i64 = 5000;
-/// Skips rows that are not events: invalid JSON, or no type. The cases are nested because only CASE guarantees that
-/// the second test does not run when the first one failed.
+/// Skips rows that are not events: invalid JSON, or no type.
+/// The cases are nested because only CASE guarantees that the second test does not run when the first one failed.
 pub(super) const EVENT: &str = "CASE WHEN json_valid(event) THEN \
                      CASE WHEN json_type(event, '$.type') = 'text' THEN event END END AS text";
 

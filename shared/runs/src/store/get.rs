@@ -38,8 +38,8 @@ impl<S: Sql> RunStore<S> {
 /// Answer about a run that readers do not see.
 const NULL: &str = r#"{"record":null}"#;
 
-/// Returns the single statement of a get. It yields NULL if the answer is too large for one value. Sizes are summed
-/// before the texts are joined, because a value beyond the limit is an error.
+/// Returns the single statement of a get, which yields NULL if the answer is too large for one value.
+/// Sizes are summed before the texts are joined, because a value beyond the limit is an error.
 pub(super) fn get_sql(item: &str) -> String {
     format!(
         "SELECT CASE WHEN item IS NULL THEN '{NULL}' WHEN octet_length(item) + (SELECT \

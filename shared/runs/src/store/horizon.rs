@@ -8,8 +8,9 @@ use ars_sql::{Sql, SqlError};
 
 use crate::retention::Policy;
 
-/// SQL of the newest hidden position. Parameter 1 is the time. Run ids are never empty, so a run that finished exactly
-/// at the age limit is visible. All limits share one position, because an index can be searched from it.
+/// SQL of the newest hidden position; parameter 1 is the time.
+/// Run ids are never empty, so a run that finished exactly at the age limit is visible. All limits share one position,
+/// because an index can be searched from it.
 macro_rules! horizon {
     () => {
         "(SELECT max(oldest, floor_at), iif(oldest > floor_at, '', floor_id) FROM \

@@ -2,8 +2,8 @@
 
 use crate::{canonical::CANONICAL, diagnosis::CATEGORIES};
 
-/// Returns the SQL of an item with the size of its record, for lists. A canonical record is a non-empty object, so its
-/// last character is the closing brace.
+/// Returns the SQL of an item with the size of its record, for lists.
+/// A canonical record is a non-empty object, so its last character is the closing brace.
 pub(super) fn listed_sql(item: &str) -> String {
     format!(
         "iif(plain = {CANONICAL}, substr(record, 1, length(record) - 1) || ',\"bytes\":' || bytes || '}}', \
@@ -11,9 +11,9 @@ pub(super) fn listed_sql(item: &str) -> String {
     )
 }
 
-/// Returns the SQL of a stored record in its visible form: it always has a visibility and exactly the current
-/// categories. Records are stored as received, so a new category needs no rewriting of rows. A canonical record is not
-/// parsed.
+/// Returns the SQL of a stored record in its visible form.
+/// It always has a visibility and exactly the current categories. Records are stored as received, so a new category
+/// needs no rewriting of rows. A canonical record is not parsed.
 pub(super) fn item_sql() -> String {
     let term = |category: &str, term: &str| {
         format!("json(coalesce(record -> '$.diagnosis.byCategory.{category}.{term}', '0'))")

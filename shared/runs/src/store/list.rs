@@ -113,8 +113,8 @@ impl Request {
     }
 }
 
-/// Returns the SQL of the page's tail: the cursor of the next page, if this one is full. Seventeen digits distinguish
-/// any two doubles.
+/// Returns the SQL of the page's tail: the cursor of the next page, if this one is full.
+/// Seventeen digits distinguish any two doubles.
 fn after(limit: i64) -> String {
     format!(
         "iif(count = {limit}, '],\"nextBefore\":{{\"finishedAt\":' || iif(place = CAST(place AS INTEGER), \

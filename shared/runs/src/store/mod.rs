@@ -1,5 +1,5 @@
-//! The run store over the storage port: finished runs here, live ones in `ledger`. They share a database because a
-//! finish writes both.
+//! The run store over the storage port: finished runs here, live ones in `ledger`.
+//! They share a database because a finish writes both.
 //!
 //! - **Tables:** `runs` and `run_events`, shared by finished and live runs; `retention`, one row; `live_*`.
 //! - **Invariants:** a put or finish is one transaction; runs excluded by the retention are hidden at once and deleted

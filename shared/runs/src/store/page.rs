@@ -6,13 +6,15 @@
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::add_list;
 
-/// Maximum bytes of texts concatenated by SQLite. The edge platform allows 2.2 MB for one value (docs/platform.md).
-/// Commas are not counted: they add at most one nineteenth, because the shortest event is `{"type":"","seq":1}`.
+/// Maximum bytes of texts concatenated by SQLite.
+/// The edge platform allows 2.2 MB for one value (docs/platform.md). Commas are not counted: they add at most one
+/// nineteenth, because the shortest event is `{"type":"","seq":1}`.
 pub(super) const MAX_JOINED: i64 = 1_900_000;
 
 /// A statement that yields a page's rows, and the text around them.
 pub(super) struct Page<'a> {
-    /// Yields `place`, `id` and `text`, sorted by `order`. A row with a NULL text counts but is not part of the answer.
+    /// Yields `place`, `id` and `text`, sorted by `order`.
+    /// A row with a NULL text counts but is not part of the answer.
     pub rows: &'a str,
     /// Sort order of `rows`.
     pub order: &'a str,

@@ -40,7 +40,7 @@ impl<S: Sql> RunStore<S> {
         Ok((earlier.is_some() && is_other, trim::after_put(&self.sql, &put.id, now)?))
     }
 
-    /// Writes the record that ends a run. Its events replace all others. Returns whether the record is visible.
+    /// Writes the record that ends a run, replacing all events; returns whether the record is visible.
     pub(crate) fn write_final(&self, put: &Put<'_>, now: UnixMillis) -> Result<bool, SqlError> {
         self.write_row(put, now)?;
         self.delete_events(&put.id)?;
@@ -48,8 +48,8 @@ impl<S: Sql> RunStore<S> {
         Ok(trim::after_put(&self.sql, &put.id, now)?.survived)
     }
 
-    /// Replaces the policy if the proposal is newer. A stamp ahead of the store's clock counts as now, so that a later
-    /// proposal still wins.
+    /// Replaces the policy if the proposal is newer.
+    /// A stamp ahead of the store's clock counts as now, so that a later proposal still wins.
     fn propose(&self, proposal: &Proposal, now: UnixMillis) -> Result<(), SqlError> {
         let Proposal { policy, updated_at } = proposal;
         self.sql.execute(

@@ -18,7 +18,7 @@ use crate::{
 
 /// Maximum distance of a finish time ahead of the store's clock.
 const MAX_AHEAD_MS: i64 = 24 * 60 * 60 * 1000;
-/// Maximum bytes of one stored text: the edge platform's limit of a row (docs/platform.md) less its other columns.
+/// Maximum bytes of a stored text: the platform's row limit (docs/platform.md) less its other columns.
 const MAX_TEXT: usize = 2_100_000;
 
 /// A record, prepared for storing.

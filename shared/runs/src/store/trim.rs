@@ -25,8 +25,8 @@ pub(super) struct Trimmed {
     pub survived: bool,
 }
 
-/// Trims after a put of `id`: moves the floor and deletes a bounded number of rows. A hidden new record is deleted
-/// first, so that a put answered as not stored leaves no row.
+/// Trims after a put of `id`: moves the floor and deletes a bounded number of rows.
+/// A hidden new record is deleted first, so that a put answered as not stored leaves no row.
 pub(super) fn after_put(sql: &impl Sql, id: &str, now: UnixMillis) -> Result<Trimmed, SqlError> {
     settle(sql)?;
     let survived = is_visible(sql, id, now)?;
@@ -51,8 +51,8 @@ pub(super) fn settle(sql: &impl Sql) -> Result<(), SqlError> {
     )
 }
 
-/// Returns the newest excluded row: the last one, from the oldest, to drop until the rest is within both limits. This
-/// is the same boundary as seen from the newest row, but a put that exceeds a limit finds it within a row or two.
+/// Returns the newest excluded row: the last to drop, from the oldest, to be within both limits.
+/// This is the same boundary as seen from the newest row, but a put that exceeds a limit finds it within a row or two.
 fn newest_excluded(sql: &impl Sql) -> Result<Option<Row>, SqlError> {
     let policy = policy(sql)?;
     let limits = [Value::from(policy.max_runs()), Value::from(policy.max_bytes())];

@@ -1,4 +1,4 @@
-//! Deletes all rows of a run, including its owner. Not fenced, because the process that finished the run calls it.
+//! Deletes all rows of a run, even its owner; not fenced, because the finishing process calls it.
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::{StoreFailure, json::parse_body, request::required_run_id};

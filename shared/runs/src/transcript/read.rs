@@ -1,4 +1,4 @@
-//! The rows and attachments of a run: `{ rows, attachments }`, rows by (idx, part). Both are empty for an unknown run.
+//! The rows, by (idx, part), and attachments of a run: `{ rows, attachments }`; empty if it is unknown.
 //!
 //! A transcript may be tens of megabytes, so only one row is in memory at a time.
 

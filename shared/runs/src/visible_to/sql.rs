@@ -73,8 +73,8 @@ impl Compiler<'_> {
         Node::Sql(format!("{column} IN (SELECT value FROM json_each({placeholder}, '$[{index}]'))"))
     }
 
-    /// Compiles an OR, merging the lists of each column into one: SQLite searches one list once, and a hundred lists
-    /// one by one.
+    /// Compiles an OR, merging the lists of each column into one.
+    /// SQLite searches one list once, and a hundred lists one by one.
     fn any(&mut self, of: &[Filter]) -> Node {
         let mut lists =
             [("channel_id", vec![]), ("user_id", vec![]), ("repo", vec![]), ("visibility", vec![])];
@@ -94,8 +94,9 @@ impl Compiler<'_> {
     }
 }
 
-/// Joins conditions by `function`. A constant `decisive` condition decides the result. At most 100 conditions are not
-/// constant, because each has an id, and a function accepts that many arguments.
+/// Joins conditions by `function`.
+/// A constant `decisive` condition decides the result. At most 100 conditions are not constant, because each has an id,
+/// and a function accepts that many arguments.
 fn joined(nodes: Vec<Node>, function: &str, decisive: bool) -> Node {
     let mut parts = Vec::new();
     for node in nodes {

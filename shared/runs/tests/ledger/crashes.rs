@@ -1,5 +1,5 @@
-//! Crashes at a statement, before a commit or after it. The bot repeats its request to the reopened store, and the
-//! answers still match the model.
+//! Crashes at a statement, before a commit or after it.
+//! The bot repeats its request to the reopened store, and the answers still match the model.
 
 use ars_testkit::faulty::Fault;
 use ars_testkit::ledger::{

@@ -1,4 +1,4 @@
-//! Cost of a flush (docs/decisions/0007): a constant number of statements, and no row written without a change.
+//! Cost of a flush (docs/decisions/0007): a constant number of statements, and only changed rows.
 
 use ars_runs::RunStore;
 use ars_sql::Sql as _;

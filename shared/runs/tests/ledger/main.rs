@@ -1,5 +1,5 @@
-//! The native ledger against the executable model (`ars_testkit::ledger`), by random sequences of requests with crashes
-//! around every commit, and each guarantee of the ledger separately.
+//! The native ledger against the executable model (`ars_testkit::ledger`).
+//! Random sequences of requests with crashes around every commit, and each guarantee of the ledger separately.
 //!
 //! A failing sequence is printed, shrunk, and stored in `*.regressions`, which later runs try first. Not here: the rule
 //! of each field (`tests/contract`).

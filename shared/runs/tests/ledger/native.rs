@@ -1,5 +1,5 @@
-//! The native store and its transcripts as a test subject: called like the Worker's shell calls them, and reopened on
-//! the same databases after a crash.
+//! The native store and its transcripts as a test subject.
+//! Called like the Worker's shell calls them, and reopened on the same databases after a crash.
 
 use std::cell::RefCell;
 
@@ -89,7 +89,7 @@ impl Databases {
         Self { runs: sql(), transcripts: sql() }
     }
 
-    /// Deletes the rows that sequences write. Rows of a new store, such as its history and its policy, never change.
+    /// Deletes the rows that sequences write; those of a new store (history, policy) never change.
     fn emptied(self) -> Self {
         for sql in [&self.runs, &self.transcripts] {
             for (table, _) in

@@ -1,4 +1,4 @@
-//! Values that random sequences do not have: unusual texts and numbers, large follow-ups, orders, a policy at the end.
+//! Values that random sequences lack: unusual texts and numbers, large follow-ups, orders, a policy.
 
 use ars_testkit::ledger::Subject as _;
 use serde_json::{Value, json};

@@ -1,5 +1,6 @@
-//! The cost of a page of runs among 100,000 stored runs, in steps of SQLite's virtual machine. Reading a row is several
-//! steps, so their number bounds the rows read, and unlike a time it is the same on every machine.
+//! The cost of a page of runs among 100,000 stored runs, in steps of SQLite's virtual machine.
+//! Reading a row is several steps, so their number bounds the rows read, and unlike a time it is the same on every
+//! machine.
 
 use std::cell::Cell;
 

@@ -87,7 +87,7 @@ impl Field {
     }
 }
 
-/// Parses ASCII digits. An overflow becomes `u32::MAX`, which is outside every field and steps over every range.
+/// Parses ASCII digits; an overflow becomes `u32::MAX`, outside every field and beyond every range.
 fn digits(text: &str) -> Option<u32> {
     let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     plain.then(|| text.parse().unwrap_or(u32::MAX))

@@ -7,8 +7,8 @@ use ars_store::{JsonListAnswer, Refusal, StoreFailure};
 
 use super::ScheduleStore;
 
-/// Jumps along the index from name to name, and reads one row of each schedule instead of all. An unreadable row is
-/// skipped for the one before it.
+/// Jumps along the index from name to name, and reads one row of each schedule instead of all.
+/// An unreadable row is skipped for the one before it.
 const LATEST: JsonListAnswer<'_> = JsonListAnswer {
     name: "firings",
     rows: "WITH RECURSIVE names(schedule) AS (SELECT min(schedule) FROM firings UNION ALL \

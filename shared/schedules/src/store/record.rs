@@ -5,8 +5,8 @@ use ars_store::{StoreFailure, json::parse_body};
 
 use super::{MAX_FIRINGS, ScheduleStore, entry::Entry};
 
-/// Deletes the firings beyond the limit: at most one, because every write enforces the limit. It can be the new row,
-/// when that one is late.
+/// Deletes the firings beyond the limit: at most one, because every write enforces the limit.
+/// It can be the new row, when that one is late.
 const TRIM: &str = "DELETE FROM firings WHERE nth IN (SELECT nth FROM firings \
     WHERE schedule = ?1 ORDER BY fired_at DESC, nth DESC LIMIT -1 OFFSET ?2)";
 

@@ -1,4 +1,4 @@
-//! The store of configuration documents on real SQLite, natively: the same code and SQL as inside the Durable Object.
+//! The store of configuration documents on real SQLite, natively, with the code of the Durable Object.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

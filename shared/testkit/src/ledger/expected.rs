@@ -11,8 +11,8 @@ pub enum Expected {
     Malformed(Vec<&'static str>),
 }
 
-/// Field that lists runs. A flush lists them in the request's order. Other answers order them by start only, so runs
-/// that started together may come in any order.
+/// Field that lists runs, in a flush in the request's order.
+/// Other answers order them by start only, so runs that started together may come in any order.
 const RUNS: &str = "runs";
 /// The only field that depends on the server's clock.
 const LEASE: &str = "leaseUntil";

@@ -1,4 +1,4 @@
-//! The live-run ledger as an executable model, and a driver for a real store and the model side by side.
+//! The live-run ledger as an executable model, and a driver for a store and the model side by side.
 //!
 //! - [`Operation`]: every request of the ledger and of transcripts, and those of finished runs that affect the ledger.
 //!   [`sequences`] generates random ones.

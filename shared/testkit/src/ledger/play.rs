@@ -1,5 +1,5 @@
-//! Plays a sequence to a subject: requests in order, with duplicates, crashes and retries, and clock changes in both
-//! directions.
+//! Plays a sequence to a subject: requests in order, with duplicates, crashes and retries.
+//! The clock changes in both directions.
 
 use std::fmt;
 

@@ -244,7 +244,7 @@ fn generation(generations: &'static [Name]) -> BoxedStrategy<Name> {
     skewed(generations, BAD_GENERATIONS)
 }
 
-/// Picks from `right`, preferring earlier ones, so that about half of the owner's requests find their run.
+/// Picks from `right`, earlier ones first, so that about half of the owner's requests find their run.
 fn skewed(right: &'static [Name], wrong: &'static [Name]) -> BoxedStrategy<Name> {
     let right = (1..).zip(right).map(|(place, name)| (120 / place, Just(*name).boxed()));
     Union::new_weighted(right.chain([(3, select(wrong).boxed())]).collect()).boxed()

@@ -67,8 +67,8 @@ impl World {
         Self { crashes: 10, weights: [1, 1, 10], ..Self::calm() }
     }
 
-    /// The deployed Worker, which uses its own clock: every lease is far from its expiry or long expired, and every
-    /// record far from the limit of its retention.
+    /// The deployed Worker, which uses its own clock.
+    /// Every lease is far from its expiry or long expired, and every record far from the limit of its retention.
     pub fn on_the_edge(base: i64) -> Self {
         Self {
             base,

@@ -95,8 +95,8 @@ struct Shared {
     number: AtomicU64,
 }
 
-/// A fake vendor on a free port, until dropped. Dropping it fails the test if a request broke the vendor's rules and
-/// [`Fake::take_violations`] was not called.
+/// A fake vendor on a free port, until dropped.
+/// Dropping it fails the test if a request broke the vendor's rules and [`Fake::take_violations`] was not called.
 pub struct Fake<V: Vendor> {
     shared: Arc<Shared>,
     address: SocketAddr,
@@ -105,8 +105,8 @@ pub struct Fake<V: Vendor> {
 }
 
 impl<V: Vendor> Fake<V> {
-    /// Starts a fake that answers each request with the next reply of [`Fake::push`]. A request beyond the script is a
-    /// violation.
+    /// Starts a fake that answers each request with the next reply of [`Fake::push`].
+    /// A request beyond the script is a violation.
     pub async fn start() -> Self {
         Self::serve(Box::new(|_| None), true).await
     }
@@ -116,7 +116,7 @@ impl<V: Vendor> Fake<V> {
         Self::serve(Box::new(move |body| Some(answer(body))), true).await
     }
 
-    /// Like [`Fake::answering`], for benchmarks: it stores no requests, so its memory does not grow with them.
+    /// Like [`Fake::answering`], for benchmarks: stores no requests, so its memory does not grow.
     pub async fn answering_uncaptured(answer: impl Fn(&Value) -> Reply + Send + Sync + 'static) -> Self {
         Self::serve(Box::new(move |body| Some(answer(body))), false).await
     }

@@ -65,7 +65,7 @@ impl Observer<Native> for Acknowledged {
     }
 }
 
-/// Returns the events that a successful request added, by run. For a flush, only runs it could write to.
+/// Returns the events that a successful request added, by run; for a flush, only of writable runs.
 fn appended<'a>(operation: &'a Operation, rows: &[Value]) -> Vec<(Name, &'a [Event])> {
     match operation {
         Operation::Append { writer, events } => vec![(writer.run, events)],

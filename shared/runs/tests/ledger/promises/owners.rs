@@ -95,7 +95,7 @@ impl Observer<Native> for FinishingOnce {
     }
 }
 
-/// A reclaim changes the owner of exactly the runs that other generations handed off or that have an expired lease.
+/// A reclaim changes the owner of exactly the runs that others handed off or whose lease expired.
 #[derive(Default)]
 struct OnlyOrphansReclaimed(Vec<Value>);
 

@@ -25,7 +25,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Returns the row if `writer` owns it. Time does not matter: an owner with an expired lease still owns the run.
+    /// Returns the row if `writer` owns it; an owner with an expired lease still owns the run.
     pub(super) fn owned(&mut self, writer: &Writer) -> Result<&mut Row, Expected> {
         match self.live.get_mut(writer.run) {
             Some(row) if row.owner == writer.generation => Ok(row),

@@ -171,7 +171,7 @@ fn check_source(at: &str, source: &Value, media: &[&str], broken: &mut Broken) {
     }
 }
 
-/// Checks that every call has a result at the start of the next message, and that every result has a call.
+/// Checks that every call has a result at the start of the next message, and each result a call.
 fn check_pairs(messages: &[Value], tools: bool, broken: &mut Broken) {
     let ids = |message: &Value, kind: &str, field: &str| -> Vec<String> {
         let blocks = array(&message["content"]).iter().filter(|block| block["type"] == kind);

@@ -1,4 +1,4 @@
-//! The rules of the Chat Completions API that a client can break. A broken rule is a 400, as with the real API.
+//! The rules of the Chat Completions API; a broken rule is a 400, as with the real API.
 
 use axum::http::HeaderMap;
 use serde_json::Value;
