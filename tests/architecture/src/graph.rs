@@ -99,7 +99,7 @@ const fn env_triple() -> &'static str {
     if cfg!(target_arch = "aarch64") { "aarch64-unknown-linux-gnu" } else { "x86_64-unknown-linux-gnu" }
 }
 
-/// Returns a workspace for the rules' own tests: folders, with the folders and foreign crates that each uses.
+/// Returns a workspace for the rules' tests: folders, with the folders and foreign crates of each.
 #[cfg(test)]
 pub(crate) fn planted(members: &[(&str, &[&str])]) -> Graph {
     let is_member = |name: &&str| members.iter().any(|(folder, _)| folder == name);

@@ -1,4 +1,4 @@
-//! Checks of the tree itself: direction of dependencies, sizes of files, forbidden content, language, documentation.
+//! Checks of the tree: directions of dependencies, sizes, forbidden content, language, documentation.
 //!
 //! A rule is a function from a [`Tree`] or a [`Graph`] to its violations, so that the tests beside it can show that it
 //! fails on a planted tree before `tests/tree.rs` applies it to the real one.

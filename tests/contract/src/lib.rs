@@ -1,5 +1,5 @@
-//! The two subjects of the state Worker's contract (docs/reference/state-worker.md#routes): the stores in this process,
-//! and the built Worker on workerd.
+//! The two subjects of the state Worker's contract (docs/reference/state-worker.md#routes).
+//! They are the stores in this process, and the built Worker on workerd.
 //!
 //! Not here: durability, concurrency and memory use (`tests/workerd`), and the rules of a store (`shared/`).
 #![forbid(unsafe_code)]

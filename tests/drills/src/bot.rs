@@ -30,8 +30,8 @@ pub struct Bot {
 }
 
 impl Bot {
-    /// Starts it and waits until it listens or exits. Its log is a file, which is complete however it dies, and is
-    /// watched.
+    /// Starts it and waits until it listens or exits.
+    /// Its log is a file, which is complete however it dies, and is watched.
     pub async fn start(command: &mut Command, log: PathBuf, watch: Watch) -> Self {
         let file = std::fs::File::create(&log).expect("a log");
         let mut child = command.stderr(file).spawn().expect("the bot starts");
@@ -46,8 +46,8 @@ impl Bot {
         Self { child, url, log, client: reqwest::Client::new(), watch, watching }
     }
 
-    /// Posts a request to the ingress in a separate task, because the bot may die during it; returns the error that
-    /// broke it off. The run's stream is read from the answer on.
+    /// Posts a request to the ingress in a separate task, because the bot may die during it.
+    /// Returns the error that broke it off. The run's stream is read from the answer on.
     pub fn ask(&self, body: &Value) -> JoinHandle<Result<(u16, Value), String>> {
         let request = self
             .url

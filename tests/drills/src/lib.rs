@@ -1,5 +1,5 @@
-//! A machine for drills: a state Worker on workerd, a scripted vendor, a repository, and processes of the bot that are
-//! started and killed.
+//! A machine for drills: a state Worker, a scripted vendor, a repository, and processes of the bot.
+//! The Worker runs on workerd, and the processes are started and killed.
 //!
 //! Not here: the drills (`tests/drills`), and the kill points of the bot (`containers/bot/app`).
 #![forbid(unsafe_code)]

@@ -1,5 +1,6 @@
-//! Searches every machine for its secrets at the end of its drill: the logs of its bots and of its Worker, the
-//! records, the model's requests, and the output of running bots.
+//! Searches every machine for its secrets at the end of its drill.
+//! It searches the logs of its bots and of its Worker, the records, the model's requests, and the output of running
+//! bots.
 //!
 //! Not here: the drill that uses every place where a secret could show (`tests/drills/canaries.rs`).
 

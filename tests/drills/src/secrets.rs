@@ -1,4 +1,4 @@
-//! Every secret a machine is configured with, each with a value found nowhere else: wherever one shows, it leaked.
+//! Every secret of a machine's configuration, each with a unique value: wherever one shows, it leaked.
 
 /// The bearer of the state Worker.
 pub const MEMORY: &str = "canary-memory-2b7e151628aed2a6";

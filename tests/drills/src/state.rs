@@ -48,8 +48,7 @@ impl State {
         records.iter().map(|record| record["text"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// Shortens the leases of live runs in the name of their dead owner, by the owner's own write, so that no drill
-    /// waits for them.
+    /// Shortens the leases of live runs by their dead owner's own write, so that no drill waits for them.
     pub fn shorten_leases(&self) {
         for run in self.live() {
             let body = json!({ "runId": run["runId"], "gen": run["ownerGen"], "leaseMs": SHORTEST_LEASE_MS });

@@ -1,5 +1,5 @@
-//! Watches running bots: the streams of their runs, and the arguments and environments of their child processes. Each
-//! bot of every machine is watched.
+//! Watches running bots: the streams of their runs, and their child processes.
+//! It watches the arguments and environments of the processes below each bot of every machine.
 //!
 //! Not here: their remains after the end (`searched.rs`). A process that exits between two looks is missed; the
 //! canaries keep one waiting.
@@ -17,7 +17,7 @@ use crate::{
     secrets,
 };
 
-/// Between two looks at the processes below a bot, of which each reads about every process of the machine.
+/// Interval of inspecting a bot's descendants, which reads about every process of the machine.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// The output so far.
@@ -80,8 +80,8 @@ impl Watch {
     }
 }
 
-/// Returns the secrets in the arguments of a process and of its descendants. A forked process that has not started its
-/// own program shows its parent's and is skipped.
+/// Returns the secrets in the arguments of a process and of its descendants.
+/// A forked process that has not started its own program shows its parent's and is skipped.
 fn leaks_below(root: u32) -> Vec<String> {
     let own = arguments(root);
     let children = below(root).into_iter().filter(|child| child.arguments != own);

@@ -1,4 +1,4 @@
-//! The edge Worker on workerd, with a bot behind it that records its requests, or the real one in its container.
+//! The edge Worker on workerd, before a bot that records its requests, or the real one in a container.
 //!
 //! Not here: the assertions (`tests/edge`, `tests/container`).
 #![forbid(unsafe_code)]

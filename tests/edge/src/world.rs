@@ -1,4 +1,4 @@
-//! The surroundings of a bot in its container: engine, image, edge Worker, state Worker and a model vendor.
+//! The surroundings of a bot in its container: engine, image, edge Worker, state Worker and vendor.
 //!
 //! The container reaches this machine by the engine's address. Each world's edge has its own name, so its container
 //! does too.
@@ -71,8 +71,8 @@ pub struct World {
 }
 
 impl World {
-    /// Starts everything, with a vendor that answers by looking at the request, and waits until the bot answers through
-    /// the edge; how long that took from the edge's start.
+    /// Starts everything and waits until the bot answers through the edge; returns how long that took.
+    /// The time counts from the edge's start. The vendor answers by looking at the request.
     pub fn start(answer: impl Fn(&Value) -> Reply + Send + Sync + 'static) -> (Self, Duration) {
         let print = |line: &str| eprintln!("{line}");
         let engine = Engine::ensure(&print).expect("a container engine");
@@ -127,8 +127,8 @@ impl World {
         self.client.address()
     }
 
-    /// Kills the edge's runtime, which leaves the container running, and starts it again with this image, as a
-    /// deployment does.
+    /// Kills the edge's runtime and starts it again with this image, as a deployment does.
+    /// The container keeps running.
     pub fn deploy(&mut self, image: &Image) {
         drop(self.edge.take());
         let is_version = |(name, _): &(String, String)| name == VERSION;
@@ -233,8 +233,8 @@ impl World {
         ids.map(|id| self.stored("/runs/get", json!({ "id": id }))["record"].clone()).collect()
     }
 
-    /// Shortens the leases of live runs in the name of their dead owner, so that no test waits for them. A run that
-    /// was reclaimed has another owner and is skipped.
+    /// Shortens the leases of live runs in the name of their dead owner, so that no test waits for them.
+    /// A run that was reclaimed has another owner and is skipped.
     pub fn shorten_leases(&self) {
         for run in self.live() {
             let body = json!({ "runId": run["runId"], "gen": run["ownerGen"], "leaseMs": SHORTEST_LEASE_MS });

@@ -143,16 +143,16 @@ pub struct Delivered {
 }
 
 impl Delivered {
-    /// Sent without a permit by a process that was killed later. No other process can know of it, so it may be
-    /// repeated.
+    /// Sent without a permit by a process that was killed later.
+    /// No other process can know of it, so it may be repeated.
     pub(crate) fn is_unknown_to_others(&self, evidence: &Evidence) -> bool {
         self.is_without_permit && evidence.killed.get(&self.through).is_some_and(|at| *at >= self.number)
     }
 }
 
 impl Delivered {
-    /// Sent without a permit by a process that lost the run without knowing, because no store had answered it since. It
-    /// may reply, and cannot report the reply, because the ledger rejects its writes.
+    /// Sent without a permit by a process that lost the run without knowing: no store had answered since.
+    /// It may reply, and cannot report the reply, because the ledger rejects its writes.
     pub(crate) fn was_sent_while_cut_off(&self, evidence: &Evidence) -> bool {
         let run = self.run.as_ref().and_then(|run| evidence.runs.get(run));
         let mut takes = run.into_iter().flat_map(|run| run.reclaimers.iter().zip(&run.reclaimed_at));
@@ -204,7 +204,8 @@ pub struct Effect {
 }
 
 impl Effect {
-    /// Returns whether it may belong to this message. Call ids contain the message where a story has several.
+    /// Returns whether it may belong to this message.
+    /// Call ids contain the message where a story has several.
     pub(crate) fn may_serve(&self, message: Option<&str>) -> bool {
         let named = self.call.split_once('t').map_or("", |(message, _)| message);
         named.is_empty() || message.is_none_or(|message| message == named)

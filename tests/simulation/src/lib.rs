@@ -1,5 +1,5 @@
-//! The agent runtime in a simulated world: the real core and the real store logic with a scripted model and scripted
-//! tools, under planned kills and faults.
+//! The agent runtime in a simulated world: the real core and the real store logic.
+//! The model and the tools are scripted, with planned kills and faults.
 //!
 //! A [`Plan`] assigns faults to port calls, [`play()`] plays its [`Story`] and returns the observations, and
 //! [`violations`] returns the broken guarantees. Time is simulated, so a scenario of hours takes milliseconds. Not

@@ -1,4 +1,4 @@
-//! The lifetime of one process. All its port calls pass through here, and none returns after it is killed.
+//! The lifetime of one process: all its port calls pass here, and none returns after it is killed.
 //!
 //! The remaining memory of a killed process cannot affect any other. Its tasks are dropped with the scenario.
 

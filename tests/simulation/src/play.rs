@@ -1,4 +1,5 @@
-//! The director of a scenario: starts processes, forwards messages and stops, and waits until all processes are idle.
+//! The director of a scenario: starts processes, and forwards messages and stops.
+//! Waits until all processes are idle.
 
 use std::sync::{Arc, atomic::Ordering};
 

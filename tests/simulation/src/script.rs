@@ -1,5 +1,5 @@
-//! The scripted model: the canonical run of twelve model calls, those of the other stories, and a short answer to
-//! anything else.
+//! The scripted model: the canonical run of twelve model calls, and those of the other stories.
+//! Anything else gets a short answer.
 //!
 //! Its answers depend only on the conversation, so a resumed run continues where the conversation ends.
 

@@ -25,13 +25,15 @@ pub enum Story {
     /// One run of twelve model calls that uses every capability of the tools.
     #[default]
     Canonical,
-    /// Runs that exceed their context window, their model's retries and their money: the first reaches the run's cap,
-    /// the second the rest of the day's cap, and the third is rejected. The second recalls the first's findings.
+    /// Runs that exceed their context window, their model's retries and their money.
+    /// The first reaches the run's cap, the second the rest of the day's cap, and the third is rejected. The second
+    /// recalls the first's findings.
     Bounded,
     /// A review that changes its mind.
     Reviewed,
-    /// Runs of two processes that share a day's cap. Each starts while the earlier ones are live in the other process.
-    /// Two get their whole cap, the third gets the rest, and the fourth the remainder of the third.
+    /// Runs of two processes that share a day's cap.
+    /// Each starts while the earlier ones are live in the other process. Two get their whole cap, the third gets the
+    /// rest, and the fourth the remainder of the third.
     Shared,
 }
 
@@ -75,7 +77,8 @@ impl Story {
         }
     }
 
-    /// Returns the approximate number of port calls without faults, plus some margin. Random faults are below it.
+    /// Returns the approximate number of port calls without faults, plus some margin.
+    /// Random faults are below it.
     pub(crate) const fn calls(self) -> u64 {
         match self {
             Self::Canonical => 110,
@@ -154,7 +157,8 @@ const DAY_CAP: u64 = 170_000;
 const SHARED_DAY_CAP: u64 = 2 * RUN_CAP + 40_000;
 /// Delay longer than a process needs to learn of the other's run, and shorter than a run.
 const BETWEEN_SHARED: Duration = Duration::from_secs(8);
-/// Context window. The conversation may use a quarter of it, because the output limit exceeds the window.
+/// Context window.
+/// The conversation may use a quarter of it, because the output limit exceeds the window.
 const WINDOW: u64 = 40_000;
 
 /// Returns whole micro-dollars per token. The second model costs twice as much as the first.

@@ -1,5 +1,5 @@
-//! Viewers: one per process that follows its runs through the registry, and reconnects to another process when a stream
-//! ends early, like a browser with `Last-Event-ID`.
+//! Viewers: one per process that follows its runs through the registry.
+//! A viewer reconnects to another process when a stream ends early, like a browser with `Last-Event-ID`.
 //!
 //! Not here: the wire format of the streams (`containers/bot/http/tests`).
 

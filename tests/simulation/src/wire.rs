@@ -217,8 +217,8 @@ fn note_turns(world: &World, request: &Value) {
     seen.turns = stored.map(|turn| turn + 1).max().unwrap_or_default().max(seen.turns);
 }
 
-/// Returns whether a reclaimed run can be resumed: a step is stored, with its turns or those of the next step, its end
-/// is not stored, and no hard stop is requested.
+/// Returns whether a reclaimed run can be resumed.
+/// A step is stored, with its turns or those of the next step, its end is not stored, and no hard stop is requested.
 fn is_resumable(run: &Value, turns: u64) -> bool {
     let row = &run["row"];
     let recorded = run["lastStep"]["turnIndex"].as_u64();

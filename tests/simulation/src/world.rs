@@ -1,4 +1,4 @@
-//! The state that survives every process: the stores, the common time base, the fault plan, and the observations.
+//! The state that survives every process: stores, common time base, fault plan and observations.
 
 use std::{
     collections::BTreeSet,

@@ -70,15 +70,15 @@ impl Tool {
     }
 }
 
-/// Returns the Node that comes as a package, because the tools need a newer one than the edge's. Platforms without such a
-/// package use their own.
+/// Returns the Node that comes as a package, because the tools need a newer one than the edge's.
+/// Platforms without such a package use their own.
 fn node(packages: &Path) -> PathBuf {
     let machine = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
     let node = packages.join(format!("node-linux-{machine}/bin/node"));
     if node.is_file() { node } else { "node".into() }
 }
 
-/// Returns the folder of packages. The first caller on a machine installs them, and concurrent callers wait.
+/// Returns the folder of packages, which the first caller on a machine installs and others await.
 fn installed() -> PathBuf {
     let here = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/mcp"));
     let pins = fs::read(here.join("package-lock.json")).expect("the lock file is readable");

@@ -19,7 +19,8 @@ struct Upstream {
     token: &'static str,
 }
 
-/// Starts a proxy of a server until the runtime ends, and returns its base URL. `Host` passes unchanged.
+/// Starts a proxy of a server until the runtime ends, and returns its base URL.
+/// `Host` passes unchanged.
 ///
 /// # Panics
 /// When no port is free.

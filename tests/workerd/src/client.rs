@@ -10,7 +10,7 @@ use ureq::http::{HeaderValue, Request};
 
 /// Longest wait for an answer: far above any, far below a test runner's patience.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// For which an idle connection is kept: workerd closes one after 5 s of silence, and may do so under a request.
+/// Idle timeout of a connection: workerd closes one after 5 s, perhaps during a request.
 const IDLE: Duration = Duration::from_secs(2);
 /// Wait for an answer that may never come: far above the milliseconds any answer takes.
 const IMPATIENCE: Duration = Duration::from_secs(3);
@@ -129,7 +129,7 @@ impl Client {
     }
 }
 
-/// Sends a request unchanged on its own connection. The status is 0 if the connection ends without an answer.
+/// Sends a request unchanged on its own connection; status 0 if it ends without an answer.
 pub fn raw_answer(address: SocketAddr, request: &[u8]) -> Answer {
     let mut connection = Connection::open(address).expect("a connection");
     connection.send(request).expect("sent");

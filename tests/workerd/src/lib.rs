@@ -1,4 +1,5 @@
-//! Starts Workers on workerd for tests: built once per test program, each start in a new directory and on a free port.
+//! Starts Workers on workerd for tests: built once per test program, each on a free port.
+//! Each start has a new directory.
 //!
 //! Not here: the tests (`tests/platform.rs` for the platform; `tests/state_worker`, `tests/contract` and `tests/edge`
 //! for the shipped Workers).
@@ -52,7 +53,8 @@ impl Running {
         self.restart();
     }
 
-    /// Kills it with SIGKILL and starts it again with other settings on the same directory, as a deployment does.
+    /// Kills it with SIGKILL and restarts it with other settings, as a deployment does.
+    /// The directory stays the same.
     pub fn deploy(&mut self, change: impl FnOnce(Settings) -> Settings) {
         self.kill();
         self.settings = change(self.settings.clone());
@@ -163,8 +165,8 @@ pub fn state_worker_build() -> &'static Built {
     BUILT.get_or_init(|| build_state_worker(&|line| eprintln!("{line}")).expect("the state Worker builds"))
 }
 
-/// Starts the deployed edge Worker in front of a bot on this machine, without waiting for its health. `tokens` is its
-/// `SERVICE_INGRESS_TOKENS`.
+/// Starts the deployed edge Worker before a bot on this machine, without waiting for its health.
+/// `tokens` is its `SERVICE_INGRESS_TOKENS`.
 pub fn edge_worker(bot_url: &str, tokens: Option<&str>) -> Running {
     edge(edge_worker_build(), Bot::Native(bot_url.to_owned()), |settings| match tokens {
         Some(tokens) => settings.secret("SERVICE_INGRESS_TOKENS", tokens),
@@ -172,7 +174,7 @@ pub fn edge_worker(bot_url: &str, tokens: Option<&str>) -> Running {
     })
 }
 
-/// Starts the deployed edge Worker with the container engine at this socket. `configure` may add secrets.
+/// Starts the deployed edge Worker with the engine at this socket; `configure` may add secrets.
 pub fn edge_with_containers(socket: &Path, configure: impl FnOnce(Settings) -> Settings) -> Running {
     edge(edge_worker_build(), container(socket), configure)
 }

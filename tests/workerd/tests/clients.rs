@@ -1,4 +1,4 @@
-//! The bot's clients against the state Worker as it is deployed: one case of each store, each on its own Worker.
+//! The bot's clients against the deployed state Worker: one case of each store on a separate Worker.
 //!
 //! `containers/bot/adapters/tests/stores` runs all cases against the native stores, and `tests/contract` proves that
 //! the Worker answers as they do.

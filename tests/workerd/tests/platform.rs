@@ -1,4 +1,4 @@
-//! Properties of the edge platform on which the code depends, on the real runtime (docs/platform.md lists them).
+//! Properties of the edge platform that the code depends on, on the real runtime (docs/platform.md).
 //!
 //! Uses the fixture Worker. The shipped one is tested in `state_worker/main.rs`.
 
@@ -91,8 +91,7 @@ fn assert_internal(answer: &Answer) {
     assert_eq!((answer.status, &answer.body), (500, &json!({ "error": "internal" })), "{answer:?}");
 }
 
-/// Runs `fault` while requests are in flight, in the object and in the Worker that waits for it, and asserts that they
-/// succeed, and later ones too.
+/// Runs `fault` during requests in the object and in its Worker; these and later ones must succeed.
 fn spares_neighbours(worker: &Running, fault: impl FnOnce(&Client)) {
     let client = &worker.client;
     thread::scope(|scope| {

@@ -14,7 +14,7 @@ use crate::{Source, Tree, Violation};
 
 /// Maximum files of a circle.
 const CIRCLE_FILES: usize = 3;
-/// Maximum imports that one path is resolved through. Ends the resolution of a name that is bound to itself.
+/// Maximum imports that one path is resolved through, because a name may be bound to itself.
 const MAX_IMPORTS: usize = 8;
 /// Folders of shipped crates.
 const SHIPPED: [&str; 4] = ["shared/", "durable-objects/", "workers/", "containers/"];

@@ -1,4 +1,4 @@
-//! Citations can be opened: a cited heading of `docs/reference` exists, and no file cites a document outside the tree.
+//! Citations can be opened: cited headings of `docs/reference` exist, cited documents are in the tree.
 //!
 //! Public standards (`RFC 9110 section 7.6.1`) may be cited.
 

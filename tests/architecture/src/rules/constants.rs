@@ -53,7 +53,7 @@ pub fn texts(tree: &Tree, folder: &str) -> BTreeMap<String, String> {
     found
 }
 
-/// The limits of the shipped code: constants with a word of a limit in their name and a value that is known.
+/// The limits of the shipped code: constants with a limit word in their name and a known value.
 pub fn limits(tree: &Tree) -> Vec<Constant> {
     let shipped = tree.sources.iter().filter(|source| {
         SHIPPED.iter().any(|folder| source.path.starts_with(folder))

@@ -6,7 +6,7 @@
 
 use crate::{Graph, Member, Violation};
 
-/// Crates that shared logic may not use, directly or indirectly: it runs on both platforms and does no I/O.
+/// Crates that shared logic may not use even indirectly: it runs on both platforms and does no I/O.
 const BANNED_IN_SHARED: [&str; 7] =
     ["worker", "wasm-bindgen", "js-sys", "tokio", "axum", "reqwest", "rusqlite"];
 /// For tests only.

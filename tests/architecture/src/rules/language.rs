@@ -1,4 +1,4 @@
-//! The language of comments, texts and test names: rates of certain words, lengths of names, and widths of comments.
+//! The language of comments, texts and test names: word rates, lengths of names, widths of comments.
 //!
 //! The limits are about twice the highest rate of four code bases of the same field. Standard terms replace most uses
 //! of these words (docs/glossary.md). A text is a string literal with a space in shipped code: an error, a reply, a log
@@ -84,8 +84,8 @@ fn texts(tree: &Tree) -> Vec<Prose<'_>> {
     found
 }
 
-/// Calls `found` with each string literal of shipped code that has a space. Doc comments are attributes among the
-/// tokens.
+/// Calls `found` with each string literal of shipped code that has a space.
+/// Doc comments are attributes among the tokens.
 fn each_text(source: &Source, tokens: &TokenStream, found: &mut impl FnMut(usize, &str)) {
     for token in tokens.clone() {
         let line = token.span().start().line;

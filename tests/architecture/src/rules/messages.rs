@@ -9,7 +9,7 @@ use crate::{Tree, Violation, at};
 /// Macros of `tracing` that log an event.
 const EVENTS: [&str; 6] = ["trace", "debug", "info", "warn", "error", "event"];
 
-/// Reports events without a message: `tracing::warn!` and its like followed by a group, in the arguments of macros too.
+/// Reports events without a message: a group after `tracing::warn!` and its like, in macros too.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
     for source in &tree.sources {

@@ -1,4 +1,4 @@
-//! The tables of `docs/reference` match the code: routes, event kinds, run notes, environment variables, limits.
+//! The tables of `docs/reference` match the code: routes, event kinds, run notes, variables, limits.
 //!
 //! A new entry in the code without a row fails, and so does a row without code. Not here: the descriptions in the rows.
 
@@ -111,7 +111,7 @@ fn state_routes(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Every path of the bot's router occurs on a page; paths that are constants of `shared/wire` are resolved.
+/// Every path of the bot's router occurs on a page; those from constants of `shared/wire` are resolved.
 fn bot_routes(tree: &Tree) -> Vec<Violation> {
     let Some(router) = source(tree, ROUTER) else { return Vec::new() };
     let mut paths: Vec<String> = literals(router).into_iter().filter(|text| text.starts_with('/')).collect();

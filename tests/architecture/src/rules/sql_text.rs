@@ -1,5 +1,5 @@
-//! The SQL of stores contains no transactions and settings, which the storage port provides: Durable Objects reject
-//! `BEGIN`, `SAVEPOINT` and `PRAGMA`, and only at run time.
+//! The SQL of stores contains no transactions and settings, which the storage port provides.
+//! Durable Objects reject `BEGIN`, `SAVEPOINT` and `PRAGMA`, and only at run time.
 
 use syn::visit::Visit;
 

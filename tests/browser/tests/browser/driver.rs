@@ -25,8 +25,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Height of the visible part of a page.
 const HEIGHT: u64 = 900;
 
-/// Debian's browser. Its arguments keep it off the network and out of the home directory, and make its pictures
-/// independent of the machine.
+/// Debian's browser.
+/// Its arguments keep it off the network and out of the home directory, and make its pictures independent of the
+/// machine.
 const CHROMIUM: &str = "/usr/bin/chromium";
 const FLAGS: &str = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
     --disable-background-networking --disable-component-update --disable-sync --disable-dev-shm-usage \
@@ -141,7 +142,7 @@ impl Browser {
         self.eval(&format!("document.querySelector({}).click()", json!(selector))).await;
     }
 
-    /// Returns the console output since the last call: errors, warnings, violations of the content-security policy.
+    /// Returns the console output since the last call: errors, warnings, content-security violations.
     pub async fn console(&self) -> Vec<String> {
         let entries = self.call(Method::POST, "/se/log", json!({"type": "browser"})).await;
         let lines = entries
@@ -157,7 +158,7 @@ impl Browser {
         self.call(Method::POST, "/goog/cdp/execute", json!({"cmd": name, "params": params})).await
     }
 
-    /// Returns the value of a promise in the page. Neither the page's policies nor its trusted types apply to it.
+    /// Returns the value of a promise in the page, to which its policies and trusted types do not apply.
     pub async fn eval_promise(&self, expression: &str) -> Value {
         let params = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
         let answer = self.command("Runtime.evaluate", params).await;

@@ -1,4 +1,4 @@
-//! The run pages in a real Chromium: the visible content, the console output, and escaping of hostile text.
+//! The run pages in a real Chromium: visible content, console output, and escaping of hostile text.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod driver;
@@ -25,8 +25,8 @@ use self::{
     support::{Bot, live_path, record, say},
 };
 
-/// Runs a test with a browser. Closes the browser even if the test fails, because killing chromedriver alone would leave
-/// it running.
+/// Runs a test with a browser and closes it even if the test fails.
+/// Killing chromedriver alone would leave it running.
 async fn with_browser(test: impl AsyncFnOnce(&Browser)) {
     let browser = Browser::start().await;
     let outcome = AssertUnwindSafe(test(&browser)).catch_unwind().await;

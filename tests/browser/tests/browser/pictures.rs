@@ -11,8 +11,9 @@ use super::driver::Browser;
 
 /// Largest share of differing pixels in the version of the browser that made the committed pictures.
 const MAX_SHARE: f64 = 0.000_1;
-/// Largest share of differing pixels of the scaled pictures in another version. With other hinting and coloured
-/// smoothing of letters it is 0.017, because one line of the narrow page breaks elsewhere.
+/// Largest share of differing pixels of the scaled pictures in another version.
+/// With other hinting and coloured smoothing of letters it is 0.017, because one line of the narrow page breaks
+/// elsewhere.
 const MAX_SHARE_SCALED: f64 = 0.03;
 /// Scale of the pictures in another version: letters become grey blocks, so their form does not matter.
 const SCALE: f64 = 0.125;
@@ -22,7 +23,8 @@ const VERSION: &str = "BROWSER";
 /// Quality of the committed pictures. The other picture is encoded alike before it is compared.
 const QUALITY: f64 = 0.5;
 
-/// Compares two pictures in the browser. Returns the differing and all pixels, and the pictures as WebP.
+/// Compares two pictures in the browser.
+/// Returns the differing and all pixels, and the pictures as WebP.
 const COMPARE: &str = "(async ({expected, actual, scale, quality, library}) => {
     const {default: pixelmatch} = await import(`data:text/javascript;base64,${library}`);
     const decode = (data) => createImageBitmap(new Blob([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))]));

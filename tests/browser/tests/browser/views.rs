@@ -1,4 +1,4 @@
-//! Every page in both colour schemes and on a phone: no accessibility fault, no overflow, nothing on the console.
+//! Every page in both colour schemes and on a phone: accessible, no overflow, a silent console.
 //!
 //! `ARS_SCREENSHOTS=docs/screenshots` also writes the pictures of the documentation, with the digest of their sources.
 

@@ -62,7 +62,7 @@ fn every_route_checks_in_order(subject: &mut impl Subject) {
     }
 }
 
-/// Bodies that are no object, and keys of each kind beyond their grammar. Each kind has the same code on every route.
+/// Bodies that are no object and malformed keys of each kind have the same code on every route.
 fn bodies_and_keys_are_checked(subject: &mut impl Subject) {
     let bearer = format!("Bearer {TOKEN}");
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));

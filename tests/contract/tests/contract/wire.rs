@@ -1,5 +1,5 @@
-//! Behavior that only a socket shows: malformed heads, and bodies shorter or longer than declared. The gate's unit
-//! tests cover all kinds of lengths directly.
+//! Behavior that only a socket shows: malformed heads, and bodies of another length than declared.
+//! The gate's unit tests cover all kinds of lengths directly.
 
 use ars_tests_contract::{Answer, Length, Sent, Subject, TOKEN, Workerd, records::record};
 use serde_json::{Value, json};

@@ -1,6 +1,7 @@
-//! Every configured secret has a distinct value that must not appear in logs, records, streams, pages, prompts, spans,
-//! metrics, memory, files, or the arguments and environments of child processes. Every place that could hold one is in
-//! use, and each secret is sent only to its own service, in a header.
+//! Every configured secret has a distinct value that must not appear anywhere.
+//! Not in logs, records, streams, pages, prompts, spans, metrics, memory, files, or the arguments and environments of
+//! child processes. Every place that could hold one is in use, and each secret is sent only to its own service, in a
+//! header.
 //!
 //! Logs, records, prompts, streams and processes are searched at the end of every drill (`src/searched.rs`); this
 //! drill ensures that each had a secret to show.
@@ -15,8 +16,8 @@ use serde_json::{Value, json};
 
 use crate::{PROGRAM, kills::over};
 
-/// Prints every secret, as a leaked file would, then its own environment and that of its ancestors, and waits to be
-/// inspected.
+/// Prints every secret, as a leaked file would, its own environment and that of its ancestors.
+/// Then waits to be inspected.
 fn probing() -> String {
     let said = BASE64_STANDARD.encode(secrets::ALL.join("\n"));
     format!("echo {said} | base64 -d; {PROBE}")

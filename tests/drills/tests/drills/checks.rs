@@ -24,9 +24,9 @@ pub fn no_command_ran_twice(machine: &Machine) -> Result<(), String> {
     require(distinct.len() == lines.len(), || format!("a command ran twice: {lines:?}"))
 }
 
-/// Events are numbered from 1 without a gap, no call is announced twice, and none has two results of one process. A
-/// process that reclaims a run may settle a call that had its result in the stream and not yet in the conversation: the
-/// second result then reports unknown effects.
+/// Events are numbered from 1 without a gap, and no call is announced twice.
+/// No call has two results of one process. A process that reclaims a run may settle a call that had its result in the
+/// stream and not yet in the conversation: the second result then reports unknown effects.
 fn stream_is_whole(record: &Value) -> Result<(), String> {
     let events = record["events"].as_array().unwrap();
     let seqs: Vec<_> = events.iter().filter_map(|event| event["seq"].as_u64()).collect();

@@ -52,8 +52,8 @@ async fn drill_all(points: &[Point]) {
     assert!(wrong.is_empty(), "{} drills failed:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Whether the kill after the same call has the same outcome. The simulation kills the core before and after every
-/// call.
+/// Whether the kill after the same call has the same outcome.
+/// The simulation kills the core before and after every call.
 fn is_covered(points: &[Point], (deaths, end): &Point) -> bool {
     let [death] = deaths else { return false };
     let after = death.replace(".before:", ".after:");

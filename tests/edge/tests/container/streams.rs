@@ -1,5 +1,5 @@
-//! A run's events through edge, object and container: each at once, the silence between them kept open, and the same
-//! bytes as from the bot itself.
+//! A run's events through edge, object and container: each at once, and the same bytes as from the bot.
+//! The connection stays open while it is silent.
 
 use std::net::SocketAddr;
 

@@ -67,7 +67,7 @@ fn run_survives_every_end_of_its_container() {
 }
 
 impl Stage {
-    /// Begins a run, makes trouble in the midst of it, and sees it through; the health of the bot that took over.
+    /// Begins a run, makes trouble during it and waits for its end; returns the health of the next bot.
     fn trouble(&mut self, what: &str, make: impl FnOnce(&mut World)) -> Value {
         println!("{what}");
         let runs = self.runs.fetch_add(1, Ordering::SeqCst) + 1;
@@ -99,8 +99,8 @@ impl Stage {
     }
 }
 
-/// A record of a run that went on to its end, with every event. All of them do: the run's conversation was stored
-/// before the model was asked (`shared/agent/src/resume/decide.rs`).
+/// A record of a run that went on to its end, with every event.
+/// All of them do: the run's conversation was stored before the model was called (`shared/agent/src/resume/decide.rs`).
 fn completed(what: &str, record: &Value) {
     let events = record["events"].as_array().unwrap();
     let seqs: Vec<_> = events.iter().filter_map(|event| event["seq"].as_u64()).collect();

@@ -1,4 +1,4 @@
-//! Bodies pass the edge without being buffered there, in either direction, and only as far as the receiver reads them.
+//! Bodies pass the edge unbuffered, in either direction, only as far as the receiver reads them.
 
 use ars_raw_http::statuses;
 use ars_tests_edge::{Recorder, TOKEN, edge_before, send};
@@ -6,7 +6,7 @@ use ars_wire::admin::RESTART_ROUTE;
 
 /// A body without an end, as far as a test sends it.
 const ENDLESS: u64 = 256 << 20;
-/// Most bytes in the buffers of sockets and of the runtime when the receiver does not read: far less than a body.
+/// Maximum bytes in the buffers of sockets and of the runtime without a reader: far less than a body.
 const BUFFERED: u64 = 24 << 20;
 /// Largest growth of the runtime's memory.
 const GROWTH: usize = 32 << 20;
@@ -29,8 +29,8 @@ fn large_body_is_streamed() {
     assert!(grown < GROWTH, "grown by {grown}");
 }
 
-/// Sends a body without an end to an edge before a recorder. Few bytes are accepted, and the answer has one of these
-/// statuses. Returns the recorder.
+/// Sends a body without an end to an edge before a recorder, which it returns.
+/// Few bytes are accepted, and the answer has one of these statuses.
 #[track_caller]
 fn rejected(head: &str, expected: &[u16]) -> Recorder {
     let bot = Recorder::start();

@@ -1,5 +1,5 @@
-//! A fake container engine with the part of Docker's API that the runtime uses. It has at most one container, which is
-//! a fake bot in this process.
+//! A fake container engine with the part of Docker's API that the runtime uses.
+//! It has at most one container, which is a fake bot in this process.
 //!
 //! It tests the object's container handling. `tests/container` shows that a real engine behaves like this.
 

@@ -1,5 +1,5 @@
-//! The container's lifecycle in the object: its start, the answers while it is down, and its end. Not here: replacing it
-//! by another version (`versions`).
+//! The container's lifecycle in the object: its start, the answers while it is down, and its end.
+//! Not here: replacing it by another version (`versions`).
 
 use std::path::Path;
 use std::thread;

@@ -1,4 +1,4 @@
-//! The edge Worker on workerd: headers and bodies it passes on, callers it rejects, and the container's life.
+//! The edge Worker on workerd: the headers and bodies, the rejected callers, the container's life.
 //!
 //! Behind it runs a recorder or a scripted bot, or a container engine that a test controls (`engine`). Not here: the
 //! bot in a real container (`tests/container`).

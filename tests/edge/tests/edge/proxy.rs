@@ -1,4 +1,4 @@
-//! Requests and answers pass unchanged, except for the fields of a connection and those that only the edge may set.
+//! Requests and answers pass unchanged, except connection fields and those that only the edge may set.
 
 use std::io::Read as _;
 use std::sync::mpsc;
@@ -135,7 +135,8 @@ fn only_hop_by_hop_headers_are_removed() {
     }
 }
 
-/// The request may have been executed. The runtime does not report whether a native bot broke off or never ran.
+/// The request may have been executed.
+/// The runtime does not report whether a native bot broke off or never ran.
 #[test]
 fn bot_disconnect_is_reported_as_possibly_accepted() {
     let breaks = Upstream::start(|_: Call<'_>| Err(std::io::Error::other("on purpose"))).unwrap();

@@ -1,5 +1,6 @@
-//! `POST /admin/restart` before a scripted bot. Not here: every answer of the bot (`ars_container::restart`), and a
-//! restart that succeeds, which needs a container (`lifecycle`, `tests/container`).
+//! `POST /admin/restart` before a scripted bot.
+//! Not here: every answer of the bot (`ars_container::restart`), and a restart that succeeds, which needs a container
+//! (`lifecycle`, `tests/container`).
 
 use std::io::Read as _;
 use std::sync::{Arc, Mutex};

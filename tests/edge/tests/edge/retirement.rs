@@ -1,5 +1,5 @@
-//! A panic while the object owns a container: the next instance of the module takes over, and there is never a second
-//! container. On the fixture Worker, which has the edge's object and can panic on purpose.
+//! A panic while the object owns a container: there is never a second container.
+//! The next instance of the module owns it then. The fixture Worker has the edge's object and can panic on purpose.
 
 use std::thread;
 

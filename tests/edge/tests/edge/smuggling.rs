@@ -114,8 +114,8 @@ fn problem(arrival: &Arrival) -> Option<String> {
     trace(arrival).is_none().then(|| "not exactly one trace of the edge's own arrived".into())
 }
 
-/// Returns the fields as a lenient server would read them: any line end, names without blanks, in lower case and with
-/// hyphens for underscores.
+/// Returns the fields as a lenient server would read them.
+/// It accepts any line end. Names are without blanks, in lower case and with hyphens for underscores.
 fn fields(arrival: &Arrival) -> Vec<(String, String)> {
     let text = arrival.text();
     let lines = text.split(['\r', '\n', '\0']).skip(1).filter(|line| !line.trim().is_empty());

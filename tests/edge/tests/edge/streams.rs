@@ -1,4 +1,4 @@
-//! Streams: each frame passes at once, silence keeps them open, and either side's disconnect reaches the other.
+//! Streams: frames pass at once, silence keeps them open, and a disconnect reaches the other side.
 
 use std::io::Read as _;
 use std::sync::Mutex;

@@ -1,5 +1,6 @@
-//! Answers of the edge arrive although it does not need the request's body. The runtime resets a connection with an
-//! unread body, and the client may then lose the answer, so the edge drains bodies.
+//! Answers of the edge arrive although it does not need the request's body.
+//! The runtime resets a connection with an unread body, and the client may then lose the answer, so the edge drains
+//! bodies.
 //!
 //! Not here: memory use of such bodies (`tests/edge`, `bodies.rs`), and a request that was cut off on its way to the
 //! bot.
@@ -36,7 +37,7 @@ fn begun(edge: &Running, path: &str, host: &str) -> TcpStream {
     stream
 }
 
-/// Sends a large body and reads the answer up to the end of the connection. The error describes a reset.
+/// Sends a large body and reads the answer up to the connection's end; the error describes a reset.
 fn send_large(edge: &Running, path: &str, host: &str) -> Result<String, String> {
     let mut stream = begun(edge, path, host);
     let sent = stream.write_all(&vec![b'x'; LARGE]);
@@ -57,8 +58,9 @@ fn send_large(edge: &Running, path: &str, host: &str) -> Result<String, String> 
     if matches!((&sent, &ended), (Ok(()), Ok(0))) { Ok(text) } else { Err(cut(&ended, &received)) }
 }
 
-/// Returns the result of an attempt. A reset attempt is repeated only if it took longer than the edge's drain timeout,
-/// because then this machine was too busy.
+/// Returns the result of an attempt.
+/// A reset attempt is repeated only if it took longer than the edge's drain timeout, because then this machine was too
+/// busy.
 #[track_caller]
 fn in_time<T>(attempt: impl Fn() -> Result<T, String>) -> T {
     let began = Instant::now();
@@ -74,7 +76,7 @@ fn in_time<T>(attempt: impl Fn() -> Result<T, String>) -> T {
     }
 }
 
-/// Repeatedly sends a large body, on new connections and on one that is kept. Returns the answers on new ones.
+/// Repeatedly sends a large body on new connections and a kept one; returns the new ones' answers.
 #[track_caller]
 fn assert_arrives(edge: &Running, path: &str, host: &str, status: u16) -> Vec<String> {
     let body = vec![b'x'; LARGE];

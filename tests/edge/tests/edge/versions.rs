@@ -1,5 +1,5 @@
-//! Replacement of a running bot: another build and other tokens replace it, while another secret waits for its next
-//! start, because the environment is computed at start.
+//! Replacement of a running bot: another build and other tokens replace it.
+//! Another secret waits for its next start, because the environment is computed at start.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The vendors' official clients call the fake vendors, and their types parse the requests of our clients.
+//! The official vendor clients call the fake vendors, and their types parse our clients' requests.
 
 #![expect(clippy::unwrap_used, reason = "what fails in a test's helper fails the test")]
 

@@ -51,8 +51,9 @@ fn made(run: &RunSeen, call: &str) -> usize {
     turns.map(|((turn, _), _)| turn).collect::<BTreeSet<_>>().len()
 }
 
-/// Returns calls that may be repeated. The number of turns that were never stored is unknown. A resuming process
-/// requests them again, and the scripted model returns the same ids.
+/// Returns calls that may be repeated.
+/// The number of turns that were never stored is unknown. A resuming process requests them again, and the scripted
+/// model returns the same ids.
 fn published_again<'a>(events: &'a [Value], kind: &str, story: Story) -> BTreeSet<&'a str> {
     let repeats_ids = story == Story::Reviewed;
     let mut published = BTreeSet::new();
@@ -70,8 +71,9 @@ fn published_again<'a>(events: &'a [Value], kind: &str, story: Story) -> BTreeSe
     again
 }
 
-/// Returns how often each call must be in the record. The last events of a killed process are lost, so only steps
-/// followed by a step of the same process count, because that process flushed all earlier events.
+/// Returns how often each call must be in the record.
+/// The last events of a killed process are lost, so only steps followed by a step of the same process count, because
+/// that process flushed all earlier events.
 fn surely_published(run: &RunSeen) -> BTreeMap<&str, usize> {
     let mut published = BTreeMap::new();
     for (number, step) in &run.stored {
@@ -93,8 +95,8 @@ fn has_flushed_all_before(run: &RunSeen, step: &StepSeen) -> bool {
     has_asked && (has_finished || run.flushed.get(process).is_some_and(|last| *last >= step.seq))
 }
 
-/// Returns the processes that requested the last turn with calls in a step. Behind it are only results, which another
-/// process may have stored.
+/// Returns the processes that requested the last turn with calls in a step.
+/// Behind it are only results, which another process may have stored.
 fn last_asked<'a>(run: &'a RunSeen, step: &StepSeen) -> Option<Vec<&'a str>> {
     let with_calls = run.asked.iter().filter(|((turn, _), calls)| *turn < step.turns && !calls.is_empty());
     let (last, _) = with_calls.clone().map(|(asked, _)| asked).next_back()?;

@@ -65,8 +65,9 @@ fn is_in_order(stream: &Stream) -> bool {
     *first <= stream.after + 1 && is_rising && !stream.is_elided
 }
 
-/// Checks that the viewer has seen exactly these events. If a process showed it none, only the numbers are checked,
-/// because its position from an earlier process cannot be distinguished (docs/decisions/0011).
+/// Checks that the viewer has seen exactly these events.
+/// If a process showed it none, only the numbers are checked, because its position from an earlier process cannot be
+/// distinguished (docs/decisions/0011).
 fn has_seen(view: &View, last: &BTreeMap<u64, &Value>, events: &[Value]) -> bool {
     if view.streams.iter().any(|stream| stream.after > 0 && stream.shown.is_empty()) {
         return last.keys().copied().eq(1..=events.len() as u64);
@@ -75,8 +76,8 @@ fn has_seen(view: &View, last: &BTreeMap<u64, &Value>, events: &[Value]) -> bool
     last.iter().map(|(seq, event)| (*seq, *event)).eq(by_seq)
 }
 
-/// Returns the viewer's final events, and unnecessary repetitions. Events that a killed process had not flushed are
-/// lost: its successor resumes before them and reuses their numbers.
+/// Returns the viewer's final events, and unnecessary repetitions.
+/// Events that a killed process had not flushed are lost: its successor resumes before them and reuses their numbers.
 fn merge_streams<'a>(view: &'a View, run: &RunSeen) -> (BTreeMap<u64, &'a Value>, Vec<&'a Value>) {
     let mut last = BTreeMap::new();
     let mut repeated = Vec::new();

@@ -24,7 +24,8 @@ pub(super) fn acknowledged_follow_up_is_not_lost(evidence: &Evidence, found: &mu
     }
 }
 
-/// Returns whether the run read a follow-up. In an outage its event may be lost, but the answer names it.
+/// Returns whether the run read a follow-up.
+/// In an outage its event may be lost, but the answer names it.
 fn has_read(run: &RunSeen, id: &str) -> bool {
     let events = run.record.as_ref().map_or(&[][..], events);
     let published = events.iter().filter(|event| event["type"] == "input" || event["type"] == "answer");

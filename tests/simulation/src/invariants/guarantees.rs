@@ -110,8 +110,8 @@ fn a_completed_run_has_replied(id: &str, run: &RunSeen, evidence: &Evidence, fou
 /// Number of kills at one step after which a run is abandoned, because it may be their cause.
 const MANY_DEATHS: usize = 5;
 
-/// Without other faults every run completes. A run that is closed as interrupted although its stored state is sufficient
-/// breaks no other guarantee.
+/// Without other faults every run completes.
+/// A run that is closed as interrupted although its stored state is sufficient breaks no other guarantee.
 fn resumable_run_is_completed(id: &str, run: &RunSeen, evidence: &Evidence, found: &mut Found) {
     let was_resumable = !run.was_resumable.is_empty() && run.was_resumable.iter().all(|could| *could);
     if !evidence.only_kills || evidence.killed.len() > MANY_DEATHS || !was_resumable {
@@ -164,8 +164,8 @@ mod tests {
     use super::*;
     use crate::evidence::Delivered;
 
-    /// The run is reclaimed at call 20 and answered with a permit at 30. Its first process, which got its last
-    /// store answer at `last_answer`, answers too.
+    /// The run is reclaimed at call 20 and answered with a permit at 30.
+    /// Its first process, which got its last store answer at `last_answer`, answers too.
     fn is_kept(at: u64, last_answer: u64, is_without_permit: bool) -> bool {
         let delivered = |through: &str, number, is_without_permit, last_answer| Delivered {
             to: "m0".into(),

@@ -51,7 +51,8 @@ pub(super) fn run_past_its_cap_calls_no_model(
     }
 }
 
-/// Costs that other processes have not recorded are unknown. The recorded ones at the time of the query count.
+/// Costs that other processes have not recorded are unknown.
+/// The recorded ones at the time of the query count.
 pub(super) fn no_run_starts_past_the_days_cap(
     id: &str,
     run: &RunSeen,
@@ -78,7 +79,7 @@ pub(super) fn no_run_starts_past_the_days_cap(
     });
 }
 
-/// The reservations of all runs known to the process when a run starts, including its own, are within the day's cap.
+/// The reservations of all known runs at a run's start, including its own, are within the day's cap.
 pub(super) fn reservations_stay_within_the_days_cap(
     id: &str,
     run: &RunSeen,
@@ -104,8 +105,8 @@ pub(super) fn reservations_stay_within_the_days_cap(
     });
 }
 
-/// Returns the time up to which a process knows of other processes' runs. Its copy of the rows may be older, and older
-/// still if the process or the stores were delayed.
+/// Returns the time up to which a process knows of other processes' runs.
+/// Its copy of the rows may be older, and older still if the process or the stores were delayed.
 fn known_of_others(evidence: &Evidence, asked_ms: u64, sent_ms: u64) -> u64 {
     let mut known_ms = asked_ms.saturating_sub(ROWS_KEPT_MS);
     let mut windows: Vec<_> = evidence.disrupted.iter().filter(|(from, _)| *from <= sent_ms).collect();
@@ -118,7 +119,7 @@ fn known_of_others(evidence: &Evidence, asked_ms: u64, sent_ms: u64) -> u64 {
     known_ms
 }
 
-/// Returns the share of a run in the day for a process at a call: its cost, or its reservation until it ends.
+/// Returns a run's share of a day for a process at a call: its cost, or its reservation before its end.
 fn part_of_day(run: &RunSeen, asked_by: &str, asked_at: u64) -> u64 {
     let hold = run.hold.unwrap_or_default();
     let cost = run.record.as_ref().map(counted);
@@ -147,8 +148,9 @@ fn of<'a>(id: &'a str, run: &'a RunSeen, evidence: &'a Evidence) -> impl Iterato
     evidence.model_calls.iter().filter(is_its)
 }
 
-/// Returns the cost of a run that a process must know at a call: usage reported to it since the last reclaim, and usage
-/// reported to any process before an acknowledged step. The rest is lost with its process (docs/decisions/0011).
+/// Returns the cost of a run that a process must know at a call.
+/// That is usage reported to it since the last reclaim, and usage reported to any process before an acknowledged step.
+/// The rest is lost with its process (docs/decisions/0011).
 fn known(id: &str, run: &RunSeen, process: &str, at: u64, evidence: &Evidence) -> u64 {
     let reclaimed_at =
         run.reclaimed_at.iter().copied().filter(|taken_at| *taken_at < at).max().unwrap_or_default();

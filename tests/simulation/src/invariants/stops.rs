@@ -41,8 +41,8 @@ pub(super) fn a_stopped_run_stays_stopped(evidence: &Evidence, found: &mut Found
     }
 }
 
-/// Returns whether the run, driven by another process, was over before the stop had to arrive: the model had answered,
-/// or money or time had run out.
+/// Returns whether the run, driven by another process, was over before the stop had to arrive.
+/// The model had answered, or money or time had run out.
 fn was_over_before_delivery(stop: &Stopped, run: &RunSeen, evidence: &Evidence) -> bool {
     if stop.owner.as_ref() == Some(&stop.through) {
         return false;
@@ -53,8 +53,8 @@ fn was_over_before_delivery(stop: &Stopped, run: &RunSeen, evidence: &Evidence) 
     answered.is_some_and(|at| at <= by) || was_ended_by(stop.owner.as_deref(), run).is_some_and(|at| at <= by)
 }
 
-/// Returns when the driver sent the end that the run has: it wrote the record, or the ledger stored its end and a later
-/// process closed the run with it.
+/// Returns when the driver sent the end that the run has.
+/// It wrote the record, or the ledger stored its end and a later process closed the run with it.
 fn was_ended_by(driver: Option<&str>, run: &RunSeen) -> Option<u64> {
     let driver = driver?;
     let is_its_record = run.finished.as_ref().is_none_or(|(_, by)| by == driver);
@@ -62,8 +62,8 @@ fn was_ended_by(driver: Option<&str>, run: &RunSeen) -> Option<u64> {
     at.filter(|_| is_its_record || run.end_stored_by.contains(driver))
 }
 
-/// Returns the latest time at which the owner must have received a stop. Each disruption delays it to a later
-/// heartbeat.
+/// Returns the latest time at which the owner must have received a stop.
+/// Each disruption delays it to a later heartbeat.
 fn deadline(stopped_ms: u64, disrupted: &[(u64, u64)]) -> u64 {
     let mut disrupted = disrupted.to_vec();
     disrupted.sort_unstable();
@@ -79,7 +79,7 @@ mod tests {
 
     const STOPPED_MS: u64 = 37_000;
 
-    /// The first process drives the run and sends its end for lack of money at this time. This one writes the record.
+    /// The first process drives the run and sends its end for lack of money; this one writes the record.
     fn is_kept(through: &str, ended_ms: u64, finished_by: &str, end_is_known: bool) -> bool {
         let driver = || "g1".to_owned();
         let stop = Stopped {

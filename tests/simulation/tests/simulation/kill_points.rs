@@ -1,4 +1,4 @@
-//! Kill points: the process is killed at each port call, before and after its effect, and another resumes.
+//! Kill points: the process dies at each port call, before and after its effect, and another resumes.
 
 use ars_tests_simulation::{Fault, FaultKind, Plan, Story, play, violations};
 

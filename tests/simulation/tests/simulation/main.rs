@@ -1,5 +1,5 @@
-//! Scenarios of the agent runtime: without faults, at every kill point, with random faults, and with concurrent runs
-//! (docs/testing.md).
+//! Scenarios of the agent runtime (docs/testing.md).
+//! Without faults, at every kill point, with random faults, and with concurrent runs.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod at_once;

@@ -1,6 +1,7 @@
-//! Random fault plans for each story. `SIMULATION_SEEDS=10000` plays that many of each. `SIMULATION_SEED=n` plays one
-//! and prints all violations. `SIMULATION_COMMIT=<id>` plays as many new seeds, derived from the commit's id, or
-//! `SIMULATION_COMMIT_SEEDS=100` of them.
+//! Random fault plans for each story; `SIMULATION_SEEDS=10000` plays that many of each.
+//! `SIMULATION_SEEDS=10000` plays that many of each. `SIMULATION_SEED=n` plays one and prints all violations.
+//! `SIMULATION_COMMIT=<id>` plays as many new seeds, derived from the commit's id, or `SIMULATION_COMMIT_SEEDS=100` of
+//! them.
 
 use ars_tests_simulation::{Plan, Story, play, violations};
 

@@ -1,12 +1,12 @@
-//! Answers too large for one piece arrive complete, in order and with their length (docs/platform.md lists their memory
-//! use).
+//! Answers too large for one piece arrive complete, in order and with their length.
+//! docs/platform.md lists their memory use.
 
 use ars_tests_workerd::{Client, TOKEN, state_worker};
 use serde_json::{Value, json};
 
 use crate::records::{STORE, call};
 
-/// Large texts: one of plain characters, and some with characters that need more bytes in JSON or JavaScript.
+/// Large texts: one of plain characters, and some that need more bytes in JSON or JavaScript.
 const LARGE: [(&str, usize); 3] = [("A", 1_400_000), ("\"\n\u{1}", 200_000), ("é✓\u{1F600}", 120_000)];
 
 /// Returns the JSON of an answer, checking its declared length.

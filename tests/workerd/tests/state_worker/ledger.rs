@@ -1,5 +1,6 @@
-//! The deployed ledger against the executable model (`ars_testkit::ledger`), with the same sequences as the native one
-//! in `shared/runs`: through HTTP, objects and the runtime's SQLite, some with a kill -9.
+//! The deployed ledger against the executable model, with the same sequences as in `shared/runs`.
+//! The model is `ars_testkit::ledger`. Requests pass through HTTP, objects and the runtime's SQLite. Some sequences
+//! contain a SIGKILL.
 //!
 //! The Worker uses its own clock, so no sequence depends on its duration. Not here: crashes within a request (native),
 //! and kills under parallel writers (`crash`).

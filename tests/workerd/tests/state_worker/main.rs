@@ -1,4 +1,4 @@
-//! Properties that only the deployed Worker shows: durability under kills and concurrent writers, and its size.
+//! Properties that only the deployed Worker shows: durability under kills, concurrency, and its size.
 //!
 //! `tests/contract` tests the answers of each route.
 

@@ -1,4 +1,4 @@
-//! The alarm of the shipped object: it sweeps rows hidden by the retention, in several batches, and is set again.
+//! The shipped object's alarm: sweeps rows hidden by the retention in batches, and is set again.
 //!
 //! The test moves finished runs and the alarm a month into the past while the runtime is stopped, in the runtime's
 //! files (docs/platform.md). Not here: the exact rows that a sweep deletes (`shared/runs`).
@@ -66,8 +66,8 @@ fn live(client: &Client) {
     call(client, "/runs/append", json!({ "runId": "live", "gen": "gen-1", "events": events }));
 }
 
-/// Waits until sweeps have deleted the newest expired run, which is deleted last. Only a deletion shows a hidden run,
-/// so each poll deletes another one.
+/// Waits until sweeps have deleted the newest expired run, which is deleted last.
+/// Only a deletion shows a hidden run, so each poll deletes another one.
 fn swept(client: &Client, expired: i64) {
     let until = Instant::now() + TIMEOUT;
     for n in (0..expired).rev() {
@@ -92,7 +92,7 @@ fn stored(worker: &Running) -> [i64; 3] {
     [0, 1, 2].map(|column| rows[0].integer(column).unwrap())
 }
 
-/// Returns milliseconds until the alarm, as stored by the object in nanoseconds, in the same commit as the sweep.
+/// Returns milliseconds until the alarm, stored in nanoseconds in the same commit as the sweep.
 fn due_in(worker: &Running) -> i64 {
     let object = database(&worker.database_of(CLASS));
     let rows = object.query("SELECT value / 1000000 FROM _cf_METADATA WHERE key = 1", &[]).unwrap();

@@ -1,4 +1,4 @@
-//! The ledger of live runs: values that the random sequences of `tests/workerd` do not have, and large requests.
+//! The ledger of live runs: large requests, and values that sequences of `tests/workerd` do not have.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! Requests whose answers depend on the database: the built Worker answers them like the stores in this process, whose
-//! rules the tests in `shared` prove. Random sequences of the ledger are in `tests/workerd`.
+//! Answers that depend on the database: the built Worker's equal those of the stores in this process.
+//! The tests in `shared` prove the rules of the stores. Random sequences of the ledger are in `tests/workerd`.
 
 mod ledger;
 mod memory;

@@ -1,4 +1,4 @@
-//! Every field of every route: values beyond its rule are rejected by its name, values at its limits are accepted.
+//! Every field of every route: values at its limits are accepted, others are rejected by its name.
 //!
 //! Validation is the same code in every shell, so it runs against the stores in this process only.
 

@@ -1,5 +1,6 @@
-//! A live run as written by a bot: a claim, cycles of events, a transcript part, a step, the state and a follow-up, and
-//! then a finish and a clear of the transcript.
+//! A live run as written by a bot.
+//! A claim, cycles of events, a transcript part, a step, the state and a follow-up, and then a finish and a clear of
+//! the transcript.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Kills the runtime at random under parallel writers. Afterwards all acknowledged writes are stored unchanged, and no
-//! write is partial.
+//! Kills the runtime at random under parallel writers.
+//! Afterwards all acknowledged writes are stored unchanged, and no write is partial.
 //!
 //! Each writer sends stories: requests in a fixed order, each of which changes the visible state. A story acknowledged
 //! up to some request reads as after that request, or as after the next one, which was in flight at the kill. The time

@@ -63,7 +63,7 @@ pub fn send_until_killed<S: Story>(
     stories
 }
 
-/// Returns whether the request succeeded, or `false` once the Worker is killed. Any other answer fails the test.
+/// Returns `true` for a success, `false` once the Worker is killed; any other answer fails the test.
 fn try_call(client: &Client, path: &str, mut body: Value) -> bool {
     body["storeKey"] = json!(STORE);
     let bearer = format!("Bearer {TOKEN}");
@@ -86,8 +86,8 @@ pub fn check<S: Story>(stories: &mut [Progress<S>], seen: impl Fn(&S) -> Value) 
 }
 
 impl<S: Story> Progress<S> {
-    /// Fails unless the state is that after the acknowledged requests, or after the one in flight at the kill too. The
-    /// state then settles which. Some requests do not change a view.
+    /// Fails unless the state is that after the acknowledged requests, or after the one in flight too.
+    /// The state then settles whether the one in flight at the kill counts. Some requests do not change a view.
     pub fn check_state(&mut self, seen: &Value, after: impl Fn(&S, u64) -> Value) {
         let Self { story, done, is_open } = self;
         if *is_open {
