@@ -2,7 +2,7 @@
 //!
 //! The limits are about twice the highest rate of four code bases of the same field. Standard terms replace most uses
 //! of these words (docs/glossary.md). A text is a string literal with a space in shipped code: an error, a reply, a log
-//! message, a prompt. Not here: commit subjects.
+//! message, a prompt. The first line of a doc comment is its summary, one short sentence. Not here: commit subjects.
 
 use proc_macro2::{TokenStream, TokenTree};
 use regex::Regex;
@@ -34,6 +34,8 @@ const LINES_TO_NAME: usize = 4;
 const QUOTED: usize = 40;
 /// Maximum columns of a line that is a comment. The formatter wraps code, not comments.
 const COMMENT_COLUMNS: usize = 126;
+/// Maximum characters of the first line of a doc comment, without its marker.
+const FIRST_LINE_MAX: usize = 100;
 
 /// A line of a comment, or a text.
 struct Prose<'a> {
@@ -47,6 +49,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = words("comments", &comments(tree));
     found.extend(words("texts", &texts(tree)));
     found.extend(wide_comments(tree));
+    found.extend(long_first_lines(tree));
     found.extend(names(tree));
     found
 }
@@ -120,6 +123,26 @@ fn wide_comments(tree: &Tree) -> Vec<Violation> {
                 let what = format!("a comment has {columns} columns, the limit is {COMMENT_COLUMNS}");
                 found.push(at(path, index + 1, what));
             }
+        }
+    }
+    found
+}
+
+fn long_first_lines(tree: &Tree) -> Vec<Violation> {
+    let doc = pattern(r"^\s*(///|//!) ?(.*)$");
+    let mut found = Vec::new();
+    for File { path, text } in tree.with_path(|path| path.ends_with(".rs")) {
+        let mut previous = None;
+        for (index, line) in text.lines().enumerate() {
+            let captures = doc.captures(line);
+            let marker = captures.as_ref().map(|captures| captures[1].to_owned());
+            let characters = captures.map_or(0, |captures| captures[2].chars().count());
+            if marker != previous && characters > FIRST_LINE_MAX {
+                let what =
+                    format!("a first doc line has {characters} characters, the limit is {FIRST_LINE_MAX}");
+                found.push(at(path, index + 1, what));
+            }
+            previous = marker;
         }
     }
     found
@@ -216,6 +239,16 @@ mod tests {
         assert_eq!(found(&format!("//! A header.\n    // {long}\n")).len(), 1);
         assert!(found(&format!("//! A header.\n//! https://{long}\n")).is_empty());
         assert!(found(&format!("//! A header.\nconst C: &str = \"{long}\";\n")).is_empty());
+    }
+
+    #[test]
+    fn long_first_lines_are_reported() {
+        let most = "x".repeat(FIRST_LINE_MAX);
+        for text in [format!("//! {most}x\n"), format!("//! A header.\n    /// {most}x\n    fn f() {{}}\n")] {
+            assert_eq!(found(&text).len(), 1, "{text}");
+        }
+        assert!(found(&format!("//! {most}\n//! {most}x\n")).is_empty());
+        assert!(found(&format!("//! A header.\n// {most}x\nconst C: &str = \"/// {most}x\";\n")).is_empty());
     }
 
     #[test]
