@@ -46,8 +46,8 @@ impl Upstream {
         Self::Origin(raw::Url::new(url).map_or_else(|_| url.to_owned(), |url| url.origin()))
     }
 
-    /// Returns the server's answer to a request, which `change` may edit first. `url` is the request's address, which
-    /// costs a copy each time it is read.
+    /// Returns the server's answer to a request, which `change` may edit first.
+    /// `url` is the request's address, which costs a copy each time it is read.
     ///
     /// The request is passed on as a whole, because a GET built from parts may not have a body. Its abort signal and
     /// its redirect mode come with it.
@@ -100,8 +100,8 @@ impl Upstream {
         Ok(JsFuture::from(sent).await?.unchecked_into())
     }
 
-    /// Returns the same path and query at the server. A container's port speaks plain HTTP only, and receives the name
-    /// that the caller used.
+    /// Returns the same path and query at the server.
+    /// A container's port speaks plain HTTP only, and receives the name that the caller used.
     fn address(&self, url: &str) -> String {
         let (host, path) = split(url);
         match self {

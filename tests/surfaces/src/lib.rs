@@ -1,5 +1,6 @@
-//! Tools of the interfaces' own communities, and the bot as a process: for MCP the official Python client, the
-//! conformance suite and the inspector; for the command routes schemathesis.
+//! Tools of the interfaces' own communities, and the bot as a process.
+//! For MCP these are the official Python client, the conformance suite and the inspector, for the command routes
+//! schemathesis.
 //!
 //! Not here: the scripts (`mcp/clients`, `openapi/clients`) and the expected results (`tests/`, `mcp/expected`).
 #![expect(clippy::expect_used, reason = "a test tool that cannot go on fails the test")]
@@ -18,7 +19,7 @@ pub use service::{DASHBOARD_TOKEN, Service};
 const MCP: Scripts = Scripts { name: "mcp", home: concat!(env!("CARGO_MANIFEST_DIR"), "/mcp") };
 const OPENAPI: Scripts = Scripts { name: "openapi", home: concat!(env!("CARGO_MANIFEST_DIR"), "/openapi") };
 
-/// Runs steps of the official MCP client against `url` in one connection, and returns the report of each step.
+/// Runs steps of the official MCP client in one connection, and returns the report of each.
 ///
 /// `mode` is `legacy` for the handshake of 2025, or `auto` for a client that first tries the newest version.
 ///

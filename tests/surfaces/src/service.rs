@@ -94,8 +94,8 @@ impl Service {
     }
 }
 
-/// Builds the bot as `cargo xtask up` does, and returns the program. The build is current in CI, and concurrent callers
-/// wait for cargo's lock.
+/// Builds the bot as `cargo xtask up` does, and returns the program.
+/// The build is current in CI, and concurrent callers wait for cargo's lock.
 fn built() -> PathBuf {
     let root = ars_workerd::repo_root();
     let mut build = ars_workerd::cargo("build");

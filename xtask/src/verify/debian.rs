@@ -1,4 +1,5 @@
-//! Installs the tests' missing Debian packages: a browser with its fonts, Python's `venv`, and the sandbox.
+//! Installs the tests' missing Debian packages.
+//! They are a browser with its fonts, Python's `venv`, and the sandbox.
 //!
 //! Not here: the packages for containers (`ars_engine`).
 

@@ -96,8 +96,8 @@ pub fn parse(arguments: &[OsString]) -> Command {
     parsed.unwrap_or_else(|error| error.exit())
 }
 
-/// Returns whether the arguments ask for help. Only then is the configuration read here: it may be a stream, which can be
-/// read once.
+/// Returns whether the arguments ask for help.
+/// Only then is the configuration read here: it may be a stream, which can be read once.
 fn asks_for_help(arguments: &[OsString]) -> bool {
     arguments.len() < 2 || arguments.iter().any(|word| word == "--help" || word == "-h" || word == "help")
 }

@@ -1,5 +1,6 @@
-//! Official clients and tools against `ars serve` as a process: the Python client, the conformance suite and the
-//! inspector of MCP, and schemathesis for the command routes.
+//! Official clients and tools against `ars serve` as a process.
+//! These are the Python client, the conformance suite and the inspector of MCP, and schemathesis for the command
+//! routes.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 mod mcp;

@@ -9,7 +9,8 @@ const MIN_CASES: u64 = 10_000;
 /// Most generated requests of an operation. Some operations have fewer different ones.
 const MAX_EXAMPLES: u64 = 420;
 
-/// Answers match their schemas and status codes, invalid requests are rejected, and none is a fault of the service.
+/// Answers match their schemas and status codes, and invalid requests are rejected.
+/// None is a fault of the service.
 #[tokio::test]
 async fn service_matches_its_description() {
     let service = Service::start(TOKENS).await;

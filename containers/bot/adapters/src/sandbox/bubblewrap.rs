@@ -16,7 +16,8 @@ const NAMESPACES: &[&str] = &[
     "--cap-drop",
     "ALL",
 ];
-/// Processes and threads in a sandbox, which the kernel counts apart from the others of the user. Root has no limit.
+/// Processes and threads in a sandbox, which the kernel counts apart from the others of the user.
+/// Root has no limit.
 const MAX_PROCESSES: u32 = 1_024;
 /// Sets the limit given as its name, in the words of either shell, then becomes the program.
 const LIMITED: &str = "ulimit -u $0 2>/dev/null || ulimit -p $0 2>/dev/null; exec \"$@\"";

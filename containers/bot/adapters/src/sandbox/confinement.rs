@@ -91,7 +91,8 @@ impl Sandbox {
     }
 }
 
-/// Takes every capability from this thread and its children. With the promise, even programs of root gain none.
+/// Takes every capability from this thread and its children.
+/// With the promise, even programs of root gain none.
 pub(crate) fn give_up_capabilities() -> io::Result<()> {
     set_no_new_privs(true)?;
     keep_capabilities(CapabilitySet::empty())

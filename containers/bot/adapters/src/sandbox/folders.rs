@@ -20,7 +20,8 @@ const SYSTEM: &[&str] = &[
     "/run/current-system",
     "/sys/devices/system/cpu",
 ];
-/// The settings of programs and libraries in `/etc`. Keys, passwords and settings of services are not among them.
+/// The settings of programs and libraries in `/etc`.
+/// Keys, passwords and settings of services are not among them.
 const SETTINGS: &[&str] = &[
     "alternatives",
     "bash.bashrc",

@@ -6,14 +6,16 @@ use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 const MAX_FILE_BYTES: u64 = 16 << 30;
 /// Open files of one process of a command.
 const MAX_OPEN_FILES: u64 = 65_536;
-/// Processes and threads of the service's user, which the limit counts together. Root has no such limit.
+/// Processes and threads of the service's user, which the limit counts together.
+/// Root has no such limit.
 const MAX_USER_PROCESSES: u64 = 8_192;
 /// Share of the machine's memory that one process of a command may allocate, in quarters.
 const MAX_MEMORY_QUARTERS: u64 = 3;
 /// The adjustment that makes the kernel kill a command first when memory runs out.
 const KILLED_FIRST: &str = "1000";
 
-/// Limits a program that was started and waits for its first input. A limit is never raised above this process's own.
+/// Limits a program that was started and waits for its first input.
+/// A limit is never raised above this process's own.
 pub(crate) fn limit(program: Pid) -> std::io::Result<()> {
     let limits = [
         (Resource::Core, Some(0)),

@@ -88,7 +88,8 @@ fn rules(
     Ok(created.restrict_self()?.ruleset)
 }
 
-/// Opens a folder for a rule. A link anywhere in its path is refused, because a rule applies to the link's target.
+/// Opens a folder for a rule.
+/// A link anywhere in its path is refused, because a rule applies to the link's target.
 fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)

@@ -77,8 +77,8 @@ impl ChildEnvironment {
     }
 }
 
-/// Hides this process's `/proc` entries, above all its environment, from other processes of its user. Commands run as
-/// the same user, but without root's capability to trace every process (`start`).
+/// Hides this process's `/proc` entries, above all its environment, from other processes of its user.
+/// Commands run as the same user, but without root's capability to trace every process (`start`).
 pub(super) fn conceal_this_process() {
     if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
         tracing::warn!(error = %error, "commands may read this process's environment");

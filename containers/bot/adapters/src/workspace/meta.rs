@@ -113,8 +113,8 @@ impl Meta {
     }
 }
 
-/// Opens a workspace's tree and makes its folder of temporary files. `None` if the tree is missing, or if a part of its
-/// path is a link.
+/// Opens a workspace's tree and makes its folder of temporary files.
+/// `None` if the tree is missing, or if a part of its path is a link.
 pub(super) fn open_tree(data: &Path, name: &str) -> io::Result<Option<OwnedFd>> {
     let Some(root) = open_root(&data.join(WORKSPACES))? else { return Ok(None) };
     let Some(place) = open_folder(&root, Path::new(name), OFlags::PATH)? else { return Ok(None) };

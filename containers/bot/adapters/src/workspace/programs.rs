@@ -47,8 +47,8 @@ impl Programs {
         self.confined(program.as_ref(), place, self.sandbox.network(), None)
     }
 
-    /// Returns git as the service calls it in a tree: confined, because the tree's configuration may name programs.
-    /// `index` is one more folder that it may change.
+    /// Returns git as the service calls it in a tree, confined.
+    /// The tree's configuration may name programs. `index` is one more folder that it may change.
     pub(super) fn git_inside(&self, place: &Path, index: Option<&Path>) -> Program {
         let mut program = self.confined(self.git.as_os_str(), place, Network::None, index);
         program.command.env("PATH", TRUSTED_PATH);

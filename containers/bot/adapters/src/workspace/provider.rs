@@ -60,7 +60,8 @@ pub struct GitWorkspaces {
 }
 
 impl GitWorkspaces {
-    /// Makes a provider for workspaces in the data directory, an absolute path, which is created when needed.
+    /// Makes a provider for workspaces in the data directory.
+    /// Its path is absolute; it is created when needed.
     ///
     /// From here on other processes of this user cannot inspect the process: commands of agents are such processes.
     pub fn new(data_dir: &Path, environment: ChildEnvironment, settings: SandboxSettings) -> Self {
@@ -81,7 +82,8 @@ impl GitWorkspaces {
         self.programs.get_or_init(find).as_ref().map_err(String::as_str)
     }
 
-    /// Returns the confinement of commands, or why there is none and how to mend it. The first call tries it out.
+    /// Returns the confinement of commands, or why there is none and how to mend it.
+    /// The first call tries it out.
     pub fn confinement(&self) -> Result<Confinement, String> {
         let programs = self.programs()?;
         let sandbox = &programs.sandbox;
@@ -201,7 +203,8 @@ async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(broke_off()))
 }
 
-/// Moves whatever is in the place of a new workspace out of its way. It may hold unsaved work, so it is kept.
+/// Moves whatever is in the place of a new workspace out of its way.
+/// It may hold unsaved work, so it is kept.
 fn set_aside(root: &Path, name: &str) -> io::Result<()> {
     let place = root.join(name);
     if place.symlink_metadata().is_err() {

@@ -46,7 +46,8 @@ struct Page {
     next_after_seq: Option<u64>,
 }
 
-/// Prints each step, then the answer. The exit code is that of the run's status (docs/reference/cli.md#exit-codes).
+/// Prints each step, then the answer.
+/// The exit code is that of the run's status (docs/reference/cli.md#exit-codes).
 pub async fn run(args: RunsWatch) -> Result<ExitCode, Failure> {
     let server = Server::at(&args.server)?;
     let mut watched = Watched { server, id: args.id, after: 0, has_answered: false };
@@ -114,7 +115,8 @@ const fn is_outage(failure: &Failure) -> bool {
     matches!(failure, Failure::Unavailable(_) | Failure::Command(ErrorCode::Unavailable, _))
 }
 
-/// Removes the delimiters around the texts of an event, which are for programs that pass them to a model.
+/// Removes the delimiters around the texts of an event.
+/// They are for programs that pass them to a model.
 fn plain(value: Value) -> Value {
     match value {
         Value::String(text) => match unwrap_untrusted(&text) {

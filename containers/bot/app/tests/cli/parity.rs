@@ -1,5 +1,5 @@
-//! A command has the same output from the embedded store and from a service, as JSON and as text, and the JSON is that
-//! of the command route.
+//! A command has the same output from the embedded store and from a service, as JSON and as text.
+//! The JSON is that of the command route.
 
 use std::{fs, path::Path};
 
@@ -23,8 +23,8 @@ const SECRET: &str = "look";
 /// A place in the words for the id of the stored run.
 const RUN: &str = "RUN";
 
-/// The commands in order, because changes are seen by those after them: the words, the input of the command route, and
-/// the exit code.
+/// The commands: their words, the input of the command route, and the exit code.
+/// They are in order, because changes are seen by those after them.
 const ROWS: [(&str, &str, i32); 19] = [
     ("help show", "{}", 0),
     ("status show", "{}", 0),

@@ -34,8 +34,8 @@ pub(super) trait Command {
     /// Sets the time of an output that was read from JSON, for durations of live runs.
     fn set_now(_output: &mut Self::Output, _now: UnixMillis) {}
 
-    /// Returns the text of the second reply to a message, once the effect has settled. Polled with the first output, if
-    /// the definition has `settle`.
+    /// Returns the text of the second reply to a message, once the effect has settled.
+    /// Polled with the first output, if the definition has `settle`.
     fn settled(
         _call: Call<'_>,
         _output: &Value,

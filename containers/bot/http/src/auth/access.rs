@@ -21,8 +21,8 @@ use tokio::sync::Mutex;
 
 /// Time for which fetched keys are used.
 const KEYS_MAX_AGE_MS: UnixMillis = 3_600_000;
-/// Shortest time between two fetches because of an unknown key or a failed fetch. Every caller can cause them with an
-/// invented name.
+/// Shortest time between two fetches because of an unknown key or a failed fetch.
+/// Every caller can cause them with an invented name.
 const REFETCH_INTERVAL_MS: UnixMillis = 10_000;
 
 /// The keys by their names, and the time of their fetch.
@@ -72,8 +72,9 @@ impl Access {
         Ok(identity)
     }
 
-    /// Returns a key. An unknown name and expired keys cause one fetch, which concurrent requests share, at most once
-    /// within the interval.
+    /// Returns a key.
+    /// An unknown name and expired keys cause one fetch, which concurrent requests share, at most once within the
+    /// interval.
     async fn key(&self, id: &str, now: UnixMillis) -> Result<PublicKey, Denied> {
         if let Some(key) = self.cached(id, now) {
             return Ok(key);

@@ -112,7 +112,8 @@ impl Models for OneModel {
     }
 }
 
-/// Has the working trees of the threads for which a test inserted a diff, and rejects every other workspace.
+/// Has the working trees of the threads for which a test inserted a diff.
+/// Every other workspace is rejected.
 #[derive(Default)]
 pub struct Trees(Mutex<BTreeMap<String, &'static str>>);
 

@@ -1,4 +1,5 @@
-//! The commands that help shows: those of the configured capabilities (docs/reference/cli.md#registry-commands).
+//! The commands that help shows: those of the configured capabilities.
+//! See docs/reference/cli.md#registry-commands.
 
 use std::{ffi::OsString, path::Path};
 
@@ -11,8 +12,9 @@ use crate::{
     environment::{self, name},
 };
 
-/// Returns the commands of the set-up that the arguments and the environment name. It has every command if the set-up is
-/// not known here: that of a service, a document of the state Worker, and an invalid file.
+/// Returns the commands of the set-up that the arguments and the environment name.
+/// It has every command if the set-up is not known here: that of a service, a document of the state Worker, and an
+/// invalid file.
 pub fn configured(arguments: &[OsString]) -> Registry {
     let set = |option, variable| value(arguments, option).or_else(|| environment::variable(variable));
     if set(SERVER, name::SERVER).is_some() {

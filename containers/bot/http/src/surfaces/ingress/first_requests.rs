@@ -114,8 +114,8 @@ impl FirstRequests {
 }
 
 impl Table {
-    /// Removes the oldest answers that have expired, and that of `wanted`. Answers are in the order of their ends, so an
-    /// expired one may lie behind a current one.
+    /// Removes the oldest answers that have expired, and that of `wanted`.
+    /// Answers are in the order of their ends, so an expired one may lie behind a current one.
     fn expire(&mut self, now: UnixMillis, wanted: &Name) {
         while self.answered.front().is_some_and(|(name, _)| self.is_expired(name, now)) {
             self.evict(0);

@@ -2,8 +2,8 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
-/// Allows the page's own files only. `trusted-types 'none'` makes the browser reject `innerHTML` and similar, so that
-/// no text becomes markup.
+/// Allows the page's own files only.
+/// `trusted-types 'none'` makes the browser reject `innerHTML` and similar, so that no text becomes markup.
 macro_rules! content_policy {
     ($forms:literal) => {
         concat!(
@@ -27,7 +27,8 @@ const ALWAYS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("x-robots-tag"), "noindex, nofollow"),
 ];
 
-/// Adds the headers. An event stream keeps its own `Cache-Control`, and the sign-in form its own policies.
+/// Adds the headers.
+/// An event stream keeps its own `Cache-Control`, and the sign-in form its own policies.
 pub(crate) fn add_page_headers(headers: &mut HeaderMap) {
     for (name, value) in ALWAYS {
         headers.entry(name).or_insert(HeaderValue::from_static(value));

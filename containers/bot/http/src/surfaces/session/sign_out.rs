@@ -38,8 +38,9 @@ pub(crate) async fn leave(State(state): State<HttpState>, request: Request) -> R
     response
 }
 
-/// Returns whether a browser withheld the origin of the form, as it does for pages without a referrer over plain http.
-/// The cookie is `SameSite=Strict`, so a session then shows that no other site sent the form.
+/// Returns whether a browser withheld the origin of the form.
+/// It does for pages without a referrer over plain http. The cookie is `SameSite=Strict`, so a session then shows that
+/// no other site sent the form.
 fn states_no_origin(headers: &HeaderMap) -> bool {
     !headers.contains_key("sec-fetch-site")
         && headers.get(header::ORIGIN).is_some_and(|origin| origin == "null")

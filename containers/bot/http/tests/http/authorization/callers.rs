@@ -77,7 +77,8 @@ pub struct Assertions {
     pub person: String,
 }
 
-/// Returns a bot in mode `access`, with a service that has every read and a person who is a member of channel `ci`.
+/// Returns a bot in mode `access`.
+/// Its service has every read, and its person is a member of channel `ci`.
 pub async fn access() -> (Bot, Assertions) {
     let pair = RsaKeyPair::generate(KeySize::Rsa2048).unwrap();
     let service = Grants { actions: Set::of(&READS), ..Grants::default() };

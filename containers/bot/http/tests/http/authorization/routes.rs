@@ -29,8 +29,9 @@ const fn gated(status: u16) -> [u16; 9] {
     [403, 403, 403, 403, 403, 403, 403, status, status]
 }
 
-/// The statuses in the other modes of the dashboard: in mode `access` without an assertion, with a forged one, with that
-/// of a service and that of a person; in mode `none` on this machine and through a proxy.
+/// The statuses in the other modes of the dashboard.
+/// In mode `access`: without an assertion, with a forged one, with that of a service and that of a person. In mode
+/// `none`: on this machine and through a proxy.
 type Modes = [u16; 6];
 
 /// Not behind the gate.
@@ -48,8 +49,8 @@ const fn api(status: u16) -> Modes {
     [403, 403, status, status, status, 403]
 }
 
-/// Route of the router, or `-` for the fallback; method and path of the request; the status for each caller, and
-/// in each mode.
+/// Route, method, path, and the status for each caller and in each mode.
+/// The route is `-` for the fallback.
 const TABLE: &[(&str, &str, &str, [u16; 9], Modes)] = &[
     //                                          none wrong less disp write other depl look session
     ("/ingress", "POST", "/ingress", [401, 401, 403, 200, 200, 200, 403, 401, 401], open(401)),
