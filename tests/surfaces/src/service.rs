@@ -11,7 +11,7 @@ use tokio::{
 
 /// The secret of the run pages and of the command routes.
 pub const DASHBOARD_TOKEN: &str = "viewer";
-/// Every command is configured, and the viewer may invoke each.
+/// Every command without a state Worker is configured, and the viewer may invoke each.
 const CONFIG: &str = r#"
 [dashboard]
 auth = "token"
