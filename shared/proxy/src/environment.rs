@@ -7,10 +7,12 @@ use sha2::{Digest as _, Sha256};
 /// The port on which the bot listens inside of its container.
 pub const PORT: u16 = 8080;
 
-/// The variable that names the header in which the bot trusts the caller's address. The platform sets that header.
+/// The variable that names the header in which the bot trusts the caller's address.
+/// The platform sets that header.
 const PEER_HEADER: (&str, &str) = ("PEER_HEADER", "cf-connecting-ip");
 
-/// Secrets of the operator (`wrangler secret put`). The root wrangler.toml lists the same names in this order.
+/// Secrets of the operator (`wrangler secret put`).
+/// The root wrangler.toml lists the same names in this order.
 pub const SECRETS: [&str; 8] = [
     "MEMORY_TOKEN",
     "ANTHROPIC_API_KEY",

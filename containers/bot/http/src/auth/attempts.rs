@@ -31,7 +31,8 @@ struct Record {
 }
 
 impl Attempts {
-    /// Counts an attempt as failed, before its credential is compared. Returns the seconds to wait if there were too many.
+    /// Counts an attempt as failed, before its credential is compared.
+    /// Returns the seconds to wait if there were too many.
     pub(crate) fn begin(&self, peer: Peer, now: UnixMillis) -> Result<(), UnixMillis> {
         let mut records = self.records();
         if records.len() >= PEERS_MAX && !records.contains_key(&peer) {

@@ -132,8 +132,8 @@ fn accepts_html(headers: &HeaderMap) -> bool {
     accepted.split(',').any(|range| range.split(';').next().unwrap_or_default().trim() == "text/html")
 }
 
-/// Admits the holder of the secret, and a session. A wrong bearer is not made good by a cookie, and too many wrong ones
-/// limit the bearers of their peer.
+/// Admits the holder of the secret, and a session.
+/// A wrong bearer is not made good by a cookie, and too many wrong ones limit the bearers of their peer.
 fn by_secret(
     state: &HttpState,
     secret: &Secret,
