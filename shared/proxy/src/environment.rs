@@ -55,7 +55,7 @@ fn is_forwarded(name: &str) -> bool {
     names().any(|known| known == name) || name.strip_prefix(OWN_SECRETS).is_some_and(is_own)
 }
 
-/// Returns the environment of a container that starts now: the forwarded texts that are not blank, and the edge's own.
+/// Returns the environment of a container: the forwarded texts that are not blank, and the edge's own.
 pub fn of<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Vec<(&'t str, String)> {
     let set = texts.into_iter().filter(|(name, value)| is_forwarded(name) && !value.trim().is_empty());
     let own = [("PORT", PORT.to_string()), (PEER_HEADER.0, PEER_HEADER.1.to_owned())];

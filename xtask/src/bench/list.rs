@@ -1,5 +1,5 @@
-//! `cargo xtask bench list`: `runs.list` of a service with 100,000 stored runs, beside the same page read with SQLite
-//! alone from the same file.
+//! `cargo xtask bench list`: `runs.list` of a service beside SQLite alone.
+//! Both read the same page of 100,000 stored runs from the same file.
 //!
 //! Not here: the rows that a page reads, which a test bounds (`shared/runs/tests/store`).
 

@@ -27,6 +27,7 @@ use axum::{
 
 use super::{
     access::Access,
+    is_own,
     peer::Peer,
     session::{has_session, is_same_origin},
 };
