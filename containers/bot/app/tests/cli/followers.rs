@@ -54,7 +54,7 @@ async fn live_run_is_followed_to_its_status() {
         match code {
             0 => assert!(ended.stdout.ends_with("\nit is done\n"), "{ended:#?}"),
             _ => {
-                assert!(ended.stderr.contains(&format!("error (failed): the status of the run is {status}")))
+                assert!(ended.stderr.contains(&format!("error (failed): the status of the run is {status}")));
             }
         }
         run(&mut watch("unknown")).await.assert_refused(1, "not_found", &["not found"]);
