@@ -1,5 +1,4 @@
 //! Audit lines of tools that do not exist, in both revisions of MCP.
-#![expect(clippy::unwrap_used, reason = "a test")]
 
 use reqwest::Client;
 use serde_json::json;
