@@ -70,7 +70,7 @@ fn may_use(from: &str, to: &str) -> bool {
         ["shared", "auth"] => to == L0 || to == "shared/wire",
         ["shared", _] if L1.contains(&from) => to == L0,
         ["shared", "store"] => [L0, "shared/sql", "shared/wire", "shared/auth"].contains(&to),
-        ["shared", "runs"] => is_l0_or_l1(to) || to == "shared/friction",
+        ["shared", "runs" | "codehost"] => is_l0_or_l1(to) || to == "shared/friction",
         ["shared", "proxy"] => is_l0_or_l1(to) || to == CONTAINER,
         ["shared", _] => is_l0_or_l1(to),
         ["durable-objects", "platform"] => ["shared/sql", "shared/wire", CONTAINER, STORE, L0].contains(&to),

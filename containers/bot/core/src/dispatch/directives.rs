@@ -10,9 +10,8 @@ use std::ops::Range;
 
 use ars_bot_ports::{Choices, DirectiveFault};
 use ars_bot_tools::agents;
+use ars_codehost::code_spans;
 use ars_types::{Effort, ModelRef, RefName};
-
-use super::code_spans::code_spans;
 
 /// Characters of program text that no model, ref, repository name, path or URL contains.
 const CODE_MARKS: &[char] =

@@ -3,7 +3,6 @@
 
 mod admit;
 mod authorize;
-mod code_spans;
 mod command;
 mod command_run;
 pub mod directives;

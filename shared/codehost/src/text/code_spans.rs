@@ -9,7 +9,7 @@ use std::{collections::HashMap, ops::Range};
 const MIN_BLOCK_MARKS: usize = 3;
 
 /// Returns the ranges of code, in order. An unclosed block extends to the end.
-pub(super) fn code_spans(text: &str) -> Vec<Range<usize>> {
+pub fn code_spans(text: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
     // The start of the current prose, and the open block with its start.
     let (mut prose, mut block) = (0, None);

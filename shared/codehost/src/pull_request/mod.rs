@@ -1,0 +1,11 @@
+//! Pull requests of coding runs: the description by the agent, the evidence by code, and the flow.
+
+mod description;
+mod evidence;
+mod flow;
+mod render;
+
+pub use description::{Description, InvalidDescription, TourAnchor, TourStep};
+pub use evidence::{Check, CheckResult, Evidence};
+pub use flow::{Action, Found, Input, Opened, Outcome, PullRequestFlow, Pushed};
+pub use render::{PullRequestText, render};

@@ -1,0 +1,88 @@
+//! Title and body of a pull request.
+//!
+//! The evidence precedes the description, so the description can neither hide nor imitate it.
+
+use super::{
+    description::{Description, MAX_TITLE_CHARS, TourStep},
+    evidence::{self, Evidence},
+};
+use crate::text::{MAX_BODY_CHARS, hidden_marker, neutral_block, neutral_line};
+
+/// Maximum characters of one entry of a description's list or tour.
+const MAX_ENTRY_CHARS: usize = 3_000;
+/// Kind of the marker that names the run.
+const MARKER: &str = "run";
+
+/// The texts of a pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullRequestText {
+    /// Title.
+    pub title: String,
+    /// Body.
+    pub body: String,
+}
+
+/// Renders the texts of a pull request. A description that is too long is cut; the evidence never is.
+pub fn render(run_id: &str, description: &Description, evidence: &Evidence) -> PullRequestText {
+    let marker = hidden_marker(MARKER, run_id);
+    let summary = neutral_block(&description.tldr, MAX_BODY_CHARS / 8);
+    let start = format!("{summary}\n\n{}", evidence::render(evidence));
+    let end = format!("\n\n{marker}");
+    let room = MAX_BODY_CHARS.saturating_sub(start.chars().count() + end.chars().count());
+    let mut body = start;
+    let mut left = room;
+    for (heading, text) in parts(description) {
+        let heading = format!("\n## {heading}\n\n");
+        let Some(room) = left.checked_sub(heading.chars().count() + 1) else { break };
+        let text = neutral_block(&text, room);
+        if text.is_empty() {
+            continue;
+        }
+        left = room - text.chars().count();
+        body.push_str(&heading);
+        body.push_str(&text);
+        body.push('\n');
+    }
+    let body = format!("{}{end}", body.trim_end());
+    PullRequestText { title: neutral_line(&description.title, MAX_TITLE_CHARS), body }
+}
+
+fn parts(description: &Description) -> [(&'static str, String); 6] {
+    [
+        ("What and why", description.what_why.clone()),
+        ("Tour", tour(&description.tour)),
+        ("Decisions", list(&description.decisions)),
+        ("Risks", list(&description.risks)),
+        ("Remaining", list(&description.remaining)),
+        ("Validation, in the words of the agent", description.validation.clone()),
+    ]
+}
+
+fn list(entries: &[String]) -> String {
+    entries.iter().map(|entry| format!("- {}\n", flat(entry))).collect()
+}
+
+fn tour(steps: &[TourStep]) -> String {
+    let step = |(index, step): (usize, &TourStep)| {
+        let path = flat(&step.anchor.path).replace('`', "'");
+        let hint =
+            step.look_for.as_deref().map_or(String::new(), |hint| format!(" Look for: {}", flat(hint)));
+        format!(
+            "{}. {} (`{path}:{}-{}`): {}{hint}\n",
+            index + 1,
+            flat(&step.title),
+            step.anchor.from,
+            step.anchor.to,
+            flat(&step.description)
+        )
+    };
+    steps.iter().enumerate().map(step).collect()
+}
+
+fn flat(text: &str) -> String {
+    neutral_line(text, MAX_ENTRY_CHARS)
+}
+
+#[cfg(test)]
+#[path = "render_tests.rs"]
+mod tests;

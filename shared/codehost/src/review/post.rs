@@ -1,0 +1,246 @@
+//! The post of a review, as a state machine.
+//!
+//! The head that was read decides. A review of another or unknown head is not posted. A head that moved is reviewed
+//! again once. Own reviews are listed before every submission, so a repeated request, a lost answer or a crash never
+//! posts twice: the machine starts again from its beginning and finds the review.
+
+use crate::diff::Commit;
+
+/// Maximum submissions of a review.
+const MAX_SUBMIT_ATTEMPTS: u32 = 3;
+
+/// A review that ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewPost {
+    /// The head of the pull request when the review began.
+    target: Commit,
+    state: State,
+    has_reviewed_again: bool,
+    /// The head differs, but its changes are those that were read.
+    is_rebased: bool,
+    head: Option<Commit>,
+    is_folded: bool,
+    attempts: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Reviewing,
+    FetchingHead,
+    Comparing,
+    Listing,
+    Submitting,
+    Over,
+}
+
+/// An event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// The review ended.
+    Ended {
+        /// The commit of its tree, read before the tree was released.
+        observed: Option<Commit>,
+        /// The commit that its verdict names, which may be shortened.
+        reported: Option<String>,
+    },
+    /// The head of the pull request now, or `None` if it cannot be read or was deleted.
+    Head(Option<Commit>),
+    /// Whether the new head has the same changes; `None` if that is unknown.
+    SameChanges(Option<bool>),
+    /// Whether the service's review of the head exists; `None` if that cannot be read.
+    Listed(Option<bool>),
+    /// The end of a submission.
+    Submitted(Submitted),
+}
+
+/// The end of a submission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Submitted {
+    /// The host confirmed it.
+    Confirmed,
+    /// The host rejected an anchor, so it stored nothing.
+    AnchorRejected,
+    /// The answer was lost or asks to try again, so it is unknown whether the review exists.
+    Unknown,
+    /// The host rejected the review.
+    Rejected,
+}
+
+/// An effect that the driver performs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Reads the head of the pull request.
+    FetchHead,
+    /// Compares the changes of two heads.
+    CompareChanges {
+        /// The head that was read.
+        read: Commit,
+        /// The head now.
+        head: Commit,
+    },
+    /// Notes `head_moved`, and lets the same run review this head.
+    ReviewAgain {
+        /// The head.
+        head: Commit,
+    },
+    /// Lists the service's own reviews, for the marker of this head.
+    ListReviews {
+        /// The head.
+        head: Commit,
+    },
+    /// Submits the review.
+    Submit {
+        /// The head that it is bound to.
+        head: Commit,
+        /// The commit that was read, if the head is a rebase of it.
+        read_at: Option<Commit>,
+        /// Lists every finding in the body, because the host rejected an anchor.
+        is_folded: bool,
+    },
+    /// Ends.
+    End(Outcome),
+}
+
+/// How the post ended. The reply to the requester names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The review of this head is on the pull request.
+    Posted {
+        /// The head.
+        head: Commit,
+    },
+    /// No review was posted.
+    NotPosted(Unposted),
+}
+
+/// Why no review was posted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unposted {
+    /// It is not known which commit was read.
+    UnknownHead,
+    /// Another commit than the head was read.
+    OtherHead,
+    /// The head moved again after the second review.
+    Stale,
+    /// The head, or the own reviews, cannot be read now.
+    HostUnavailable,
+    /// The host rejected the review.
+    Rejected,
+}
+
+impl ReviewPost {
+    /// A review of this head.
+    pub const fn new(target: Commit) -> Self {
+        Self {
+            target,
+            state: State::Reviewing,
+            has_reviewed_again: false,
+            is_rebased: false,
+            head: None,
+            is_folded: false,
+            attempts: 0,
+        }
+    }
+
+    /// Advances the machine. An input that it does not wait for has no effect.
+    pub fn step(&mut self, input: Input) -> Option<Action> {
+        match (self.state, input) {
+            (State::Reviewing, Input::Ended { observed, reported }) => Some(self.ended(observed, reported)),
+            (State::FetchingHead, Input::Head(head)) => Some(self.head_read(head)),
+            (State::Comparing, Input::SameChanges(same)) => Some(self.compared(same)),
+            (State::Listing, Input::Listed(is_posted)) => Some(self.listed(is_posted)),
+            (State::Submitting, Input::Submitted(submitted)) => Some(self.submitted(submitted)),
+            _ => None,
+        }
+    }
+
+    fn ended(&mut self, observed: Option<Commit>, reported: Option<String>) -> Action {
+        // An observation outweighs a report.
+        let is_target = match (observed, reported) {
+            (Some(observed), _) => observed == self.target,
+            (None, Some(reported)) => self.target.is_reported(&reported),
+            (None, None) => return self.not_posted(Unposted::UnknownHead),
+        };
+        if !is_target {
+            return self.not_posted(Unposted::OtherHead);
+        }
+        self.state = State::FetchingHead;
+        Action::FetchHead
+    }
+
+    fn head_read(&mut self, head: Option<Commit>) -> Action {
+        let Some(head) = head else { return self.not_posted(Unposted::HostUnavailable) };
+        if head == self.target {
+            return self.list(head);
+        }
+        self.head = Some(head.clone());
+        self.state = State::Comparing;
+        Action::CompareChanges { read: self.target.clone(), head }
+    }
+
+    fn compared(&mut self, same: Option<bool>) -> Action {
+        let Some(head) = self.head.clone() else { return self.not_posted(Unposted::UnknownHead) };
+        match same {
+            Some(true) => {
+                self.is_rebased = true;
+                self.list(head)
+            }
+            _ if self.has_reviewed_again => self.not_posted(Unposted::Stale),
+            // Without a comparison the changes may differ.
+            Some(false) | None => {
+                self.has_reviewed_again = true;
+                self.target = head.clone();
+                self.state = State::Reviewing;
+                Action::ReviewAgain { head }
+            }
+        }
+    }
+
+    fn list(&mut self, head: Commit) -> Action {
+        self.head = Some(head.clone());
+        self.state = State::Listing;
+        Action::ListReviews { head }
+    }
+
+    fn listed(&mut self, is_posted: Option<bool>) -> Action {
+        let Some(head) = self.head.clone() else { return self.not_posted(Unposted::UnknownHead) };
+        match is_posted {
+            Some(true) => self.posted(head),
+            Some(false) if self.attempts >= MAX_SUBMIT_ATTEMPTS => self.not_posted(Unposted::HostUnavailable),
+            Some(false) => {
+                self.attempts += 1;
+                self.state = State::Submitting;
+                let read_at = self.is_rebased.then(|| self.target.clone());
+                Action::Submit { head, read_at, is_folded: self.is_folded }
+            }
+            None => self.not_posted(Unposted::HostUnavailable),
+        }
+    }
+
+    fn submitted(&mut self, submitted: Submitted) -> Action {
+        let Some(head) = self.head.clone() else { return self.not_posted(Unposted::UnknownHead) };
+        match submitted {
+            Submitted::Confirmed => self.posted(head),
+            Submitted::AnchorRejected if !self.is_folded => {
+                self.is_folded = true;
+                self.list(head)
+            }
+            Submitted::AnchorRejected | Submitted::Rejected => self.not_posted(Unposted::Rejected),
+            Submitted::Unknown => self.list(head),
+        }
+    }
+
+    fn posted(&mut self, head: Commit) -> Action {
+        self.state = State::Over;
+        Action::End(Outcome::Posted { head })
+    }
+
+    fn not_posted(&mut self, why: Unposted) -> Action {
+        self.state = State::Over;
+        Action::End(Outcome::NotPosted(why))
+    }
+}
+
+#[cfg(test)]
+#[path = "post_tests.rs"]
+mod tests;
