@@ -5,11 +5,15 @@
 //! Text that no person wrote is neutralised before it is posted. Not here: the adapter that calls the host.
 #![forbid(unsafe_code)]
 
+pub mod answer;
+pub mod app;
 pub mod diff;
+pub mod proposals;
 pub mod pull_request;
 pub mod resolve;
 pub mod review;
 pub mod text;
+pub mod webhook;
 
 mod branch;
 #[cfg(test)]

@@ -129,10 +129,6 @@ fn address_in(word: &str) -> Option<&str> {
 
 /// Reads `host/owner/name[/pull/n]`, or `host:owner/name` of git.
 fn at_address(address: &str, host: &Host) -> Option<Signal> {
-    // A server reads `%` and `\` in other ways than this code, and `@` separates a user from another host.
-    if address.contains(['%', '\\', '@']) {
-        return None;
-    }
     let path_at = address.find('/')?;
     let (authority, path) = match address[..path_at].split_once(':') {
         Some((name, owner)) if host.is_at(name) && !owner.bytes().all(|byte| byte.is_ascii_digit()) => {

@@ -151,7 +151,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_finding_is_lost(lines in prop::collection::vec(0u64..6, 0..80)) {
+        fn no_finding_is_lost(lines in prop::collection::vec(0u64..5, 0..150)) {
             let findings: Vec<_> = lines.iter().map(|line| finding("f", None, *line)).collect();
             let placed = place(&findings, Some(&diff()));
             prop_assert_eq!(placed.inline.len() + placed.listed.len(), findings.len());

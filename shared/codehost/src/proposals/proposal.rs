@@ -1,0 +1,85 @@
+//! The issue about one pattern of friction.
+//!
+//! Its texts come from commands and their output, so they are neutralised and fenced: an agent may read the issue.
+
+use ars_events::wrap_untrusted;
+use ars_friction::{Pattern, duration};
+use serde::Serialize;
+
+use crate::text::{hidden_marker, markers, neutral_line};
+
+/// Kind of the marker of an issue.
+const MARKER: &str = "friction";
+/// Maximum characters of an issue's title.
+const MAX_ISSUE_TITLE_CHARS: usize = 120;
+/// Maximum characters of one example's summary in an issue.
+const MAX_EXAMPLE_CHARS: usize = 300;
+/// Maximum runs that an issue names.
+const MAX_NAMED_RUNS: usize = 20;
+
+/// A proposed issue, with the data of its pattern.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Proposal {
+    /// Title.
+    pub title: String,
+    /// Body. It ends with a hidden marker of the pattern's key.
+    pub body: String,
+    /// Labels.
+    pub labels: Vec<String>,
+    /// The pattern, with its `key`.
+    #[serde(flatten)]
+    pub pattern: Pattern,
+}
+
+/// Builds the issue of a pattern.
+pub fn proposal(pattern: &Pattern, label: &str) -> Proposal {
+    let kind = pattern.kind.as_str();
+    let title = neutral_line(&format!("Friction: {kind}: {}", pattern.signature), MAX_ISSUE_TITLE_CHARS);
+    let runs = pattern.run_ids.len();
+    let mut body = format!(
+        "{runs} runs had {} findings of this pattern, {} in all. Severity: {}.\n\n",
+        pattern.occurrences,
+        duration(pattern.duration_ms),
+        severity(pattern)
+    );
+    let examples: String = pattern
+        .examples
+        .iter()
+        .map(|example| {
+            let time = example.duration_ms.map_or(String::new(), |ms| format!(" ({})", duration(ms)));
+            format!("{}{time}: {}\n", example.run_id, neutral_line(&example.summary, MAX_EXAMPLE_CHARS))
+        })
+        .collect();
+    let data = format!(
+        "signature: {}\n\nexamples:\n{examples}",
+        neutral_line(&pattern.signature, MAX_EXAMPLE_CHARS)
+    );
+    body.push_str(&block(&wrap_untrusted(data.trim_end())));
+    body.push_str("\n\nRuns:\n\n");
+    for run in pattern.run_ids.iter().rev().take(MAX_NAMED_RUNS) {
+        body.push_str(&format!("- {}\n", neutral_line(run, MAX_EXAMPLE_CHARS)));
+    }
+    if runs > MAX_NAMED_RUNS {
+        body.push_str(&format!("- and {} more\n", runs - MAX_NAMED_RUNS));
+    }
+    body.push_str(&format!("\n{}", hidden_marker(MARKER, &pattern.key)));
+    Proposal { title, body, labels: vec![label.to_owned()], pattern: pattern.clone() }
+}
+
+/// Shows a text as code, which no line of it can end: all are indented.
+fn block(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}\n")).collect::<String>().trim_end().to_owned()
+}
+
+fn severity(pattern: &Pattern) -> &'static str {
+    match pattern.severity {
+        ars_friction::Severity::Low => "low",
+        ars_friction::Severity::Medium => "medium",
+        ars_friction::Severity::High => "high",
+    }
+}
+
+/// Returns the keys of the patterns that an issue is about.
+pub(super) fn keys_of(body: &str) -> Vec<String> {
+    markers(body, MARKER)
+}

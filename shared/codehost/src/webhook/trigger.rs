@@ -1,0 +1,198 @@
+//! Events that become messages: a mention, a requested review, a failed check of an own pull request.
+//!
+//! A message belongs to the thread of its pull request or issue, and to the user who caused it. The requester's policy
+//! applies to it as to every message. Events of bots are ignored, so two of them cannot answer each other forever.
+
+use ars_events::wrap_untrusted;
+use ars_types::{ChannelName, RepoSlug, ThreadKey, ThreadName};
+use serde_json::Value;
+
+use crate::{
+    branch::run_of_branch,
+    diff::Commit,
+    host::parse_slug,
+    text::{code_spans, neutral_line},
+};
+
+/// Platform of threads and users.
+const PLATFORM: &str = "github";
+/// Maximum characters of a login of the host.
+const MAX_LOGIN_CHARS: usize = 39;
+/// Maximum characters of a check's name in a message.
+const MAX_CHECK_NAME_CHARS: usize = 200;
+/// Maximum characters of a comment that becomes a message.
+const MAX_COMMENT_CHARS: usize = 65_536;
+
+/// The service's account.
+#[derive(Debug, Clone, Copy)]
+pub struct Bot<'a> {
+    /// Login by which people mention it, without `@` and `[bot]`.
+    pub login: &'a str,
+}
+
+/// A message from the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trigger {
+    /// Repository. The gate of the user checks it first.
+    pub repository: RepoSlug,
+    /// Number of the pull request or issue.
+    pub number: u64,
+    /// Thread: `github:<owner>/<name>:<number>`.
+    pub thread: ThreadKey,
+    /// User: `github:<login>` in lower case.
+    pub user: String,
+    /// Cause.
+    pub kind: TriggerKind,
+    /// Text for the agent.
+    pub text: String,
+}
+
+/// Cause of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TriggerKind {
+    /// A person mentioned the service.
+    Mention {
+        /// The comment, which the answer refers to.
+        comment: u64,
+    },
+    /// A person requested a review.
+    ReviewRequest {
+        /// Head of the pull request.
+        head: Commit,
+    },
+    /// A check failed at the head of a pull request of a run.
+    FailedCheck {
+        /// The head.
+        head: Commit,
+    },
+}
+
+/// Why an event has no effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ignored {
+    /// Its kind or action has none.
+    OtherEvent,
+    /// A bot caused it.
+    CausedByBot,
+    /// It does not concern the service.
+    NotForUs,
+    /// A field is missing or malformed.
+    Malformed,
+}
+
+/// Maps an event to a message. `event` is the header `X-GitHub-Event`; the signature was checked.
+///
+/// # Errors
+/// Returns why the event has no effect.
+pub fn trigger(event: &str, body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
+    let action = body["action"].as_str().unwrap_or_default();
+    match (event, action) {
+        ("issue_comment" | "pull_request_review_comment", "created") => mention(body, bot),
+        ("pull_request", "review_requested") => review_request(body, bot),
+        ("check_run", "completed") => failed_check(body),
+        _ => Err(Ignored::OtherEvent),
+    }
+}
+
+fn mention(body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
+    let comment = &body["comment"];
+    let user = person(&comment["user"])?;
+    let number = number(&body["issue"]["number"]).or_else(|_| number(&body["pull_request"]["number"]))?;
+    let id = self::number(&comment["id"])?;
+    let text = comment["body"].as_str().ok_or(Ignored::Malformed)?;
+    if text.chars().count() > MAX_COMMENT_CHARS || !mentions(text, bot.login) {
+        return Err(Ignored::NotForUs);
+    }
+    build(body, number, user, TriggerKind::Mention { comment: id }, text.to_owned())
+}
+
+fn review_request(body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
+    let user = person(&body["sender"])?;
+    let requested = body["requested_reviewer"]["login"].as_str().unwrap_or_default();
+    let requested = requested.strip_suffix("[bot]").unwrap_or(requested);
+    if !requested.eq_ignore_ascii_case(bot.login) {
+        return Err(Ignored::NotForUs);
+    }
+    let number = number(&body["pull_request"]["number"])?;
+    let head = commit(&body["pull_request"]["head"]["sha"])?;
+    let text = format!("agent:review {}#{number}", repository(body)?);
+    build(body, number, user, TriggerKind::ReviewRequest { head }, text)
+}
+
+fn failed_check(body: &Value) -> Result<Trigger, Ignored> {
+    let check = &body["check_run"];
+    if !matches!(check["conclusion"].as_str(), Some("failure" | "timed_out")) {
+        return Err(Ignored::NotForUs);
+    }
+    let head = commit(&check["head_sha"])?;
+    let requests = check["pull_requests"].as_array().ok_or(Ignored::Malformed)?;
+    // Of a fork the host lists no pull request, and a check of an older head is no longer of interest.
+    let is_own = |request: &&Value| {
+        request["head"]["ref"].as_str().and_then(run_of_branch).is_some()
+            && request["head"]["sha"].as_str().is_some_and(|sha| head.as_str().eq_ignore_ascii_case(sha))
+    };
+    let request = requests.iter().find(is_own).ok_or(Ignored::NotForUs)?;
+    // A bot runs the check, so the message is the service's own: the shell maps it to the user of the run.
+    let user = format!("{PLATFORM}:checks");
+    let name = neutral_line(check["name"].as_str().unwrap_or("check"), MAX_CHECK_NAME_CHARS);
+    let text = format!(
+        "A check failed at {head}. Find the cause and mend it.\n\n{}",
+        wrap_untrusted(&format!("check: {name}"))
+    );
+    build(body, number(&request["number"])?, user, TriggerKind::FailedCheck { head }, text)
+}
+
+fn build(
+    body: &Value,
+    number: u64,
+    user: String,
+    kind: TriggerKind,
+    text: String,
+) -> Result<Trigger, Ignored> {
+    let repository = repository(body)?;
+    let channel = ChannelName::parse(repository.as_str()).map_err(|_| Ignored::Malformed)?;
+    let thread = ThreadName::parse(number.to_string()).map_err(|_| Ignored::Malformed)?;
+    let thread = ThreadKey::of(PLATFORM, &channel, &thread);
+    Ok(Trigger { repository, number, thread, user, kind, text })
+}
+
+fn repository(body: &Value) -> Result<RepoSlug, Ignored> {
+    body["repository"]["full_name"].as_str().and_then(parse_slug).ok_or(Ignored::Malformed)
+}
+
+/// Returns the id of a person; an account of another type is a bot's.
+fn person(user: &Value) -> Result<String, Ignored> {
+    let login = user["login"].as_str().ok_or(Ignored::Malformed)?;
+    if user["type"].as_str() != Some("User") || login.ends_with("[bot]") {
+        return Err(Ignored::CausedByBot);
+    }
+    let is_login = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let is_valid = (1..=MAX_LOGIN_CHARS).contains(&login.len()) && login.bytes().all(is_login);
+    is_valid.then(|| format!("{PLATFORM}:{}", login.to_ascii_lowercase())).ok_or(Ignored::Malformed)
+}
+
+fn number(value: &Value) -> Result<u64, Ignored> {
+    value.as_u64().filter(|number| *number > 0).ok_or(Ignored::Malformed)
+}
+
+fn commit(value: &Value) -> Result<Commit, Ignored> {
+    value.as_str().and_then(Commit::parse).ok_or(Ignored::Malformed)
+}
+
+/// Returns whether a comment mentions the login. Code and quoted lines do not count.
+fn mentions(text: &str, login: &str) -> bool {
+    let code = code_spans(text);
+    let lower = text.to_ascii_lowercase();
+    let name = format!("@{}", login.to_ascii_lowercase());
+    let is_name = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_' | '/');
+    lower.match_indices(&name).any(|(at, _)| {
+        let line = lower[..at].rsplit('\n').next().unwrap_or_default();
+        let is_quoted = line.trim_start().starts_with('>');
+        let continues = lower[at + name.len()..].starts_with(is_name) || lower[..at].ends_with(is_name);
+        !is_quoted && !continues && !code.iter().any(|span| span.contains(&at))
+    })
+}
+
+#[cfg(test)]
+#[path = "trigger_tests.rs"]
+mod tests;
