@@ -96,10 +96,17 @@ pub fn parse(arguments: &[OsString]) -> Command {
     parsed.unwrap_or_else(|error| error.exit())
 }
 
-/// Returns whether the arguments ask for help.
+/// Returns whether the arguments ask for help: by an option, or by `help` as a subcommand, also of a group.
 /// Only then is the configuration read here: it may be a stream, which can be read once.
 fn asks_for_help(arguments: &[OsString]) -> bool {
-    arguments.len() < 2 || arguments.iter().any(|word| word == "--help" || word == "-h" || word == "help")
+    let words = arguments.get(1..).unwrap_or_default();
+    let is_help = |word: Option<&OsString>| word.is_some_and(|word| word == "help");
+    let is_group = |word: &OsString| catalogue().groups(Surface::Cli).iter().any(|group| word == group);
+    let mut options = words.iter().take_while(|word| *word != "--");
+    words.is_empty()
+        || is_help(words.first())
+        || (words.first().is_some_and(is_group) && is_help(words.get(1)))
+        || options.any(|word| word == "--help" || word == "-h")
 }
 
 /// A subcommand.
@@ -305,5 +312,24 @@ mod tests {
     #[test]
     fn command_line_is_well_formed() {
         super::command_line(&super::catalogue()).debug_assert();
+    }
+
+    #[test]
+    fn only_a_subcommand_or_an_option_asks_for_help() {
+        for (line, expected) in [
+            ("ars", true),
+            ("ars help", true),
+            ("ars help runs", true),
+            ("ars runs help list", true),
+            ("ars runs list --help", true),
+            ("ars ask -h", true),
+            ("ars ask help", false),
+            ("ars ask --agent coding help", false),
+            ("ars ask -- --help", false),
+            ("ars runs list help", false),
+        ] {
+            let arguments: Vec<_> = line.split(' ').map(Into::into).collect();
+            assert_eq!(super::asks_for_help(&arguments), expected, "{line}");
+        }
     }
 }

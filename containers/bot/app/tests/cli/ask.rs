@@ -200,3 +200,28 @@ async fn command_needs_no_model() {
     malformed.assert_code(1);
     assert!(malformed.stderr.contains("error (refused): ⚠️ `config show`: "), "{}", malformed.stderr);
 }
+
+/// The request is the word of a subcommand, and a pipe can be read once.
+#[tokio::test]
+async fn configuration_is_read_once_from_a_pipe() {
+    let (machine, fake) = answering([Reply::text("At your service.")]).await;
+    let config = machine.path("config.toml");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &config,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+        0,
+    )
+    .unwrap();
+    let path = config.clone();
+    // One writer: a second reader would wait for another one.
+    let written = tokio::task::spawn_blocking(move || {
+        std::fs::write(path, "[defaults]\nmodel = \"anthropic/claude-piped\"\n")
+    });
+    let arguments = ["ask", "help", "--json", "--config", config.to_str().unwrap()];
+    let ended = run(&mut machine.ars_with(&fake.url(), &arguments)).await;
+    ended.assert_code(0);
+    written.await.unwrap().unwrap();
+    assert_eq!(fake.requests()[0].body["model"], "claude-piped");
+}
