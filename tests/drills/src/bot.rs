@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, process::ExitStatus, time::Duration};
 
+use reqwest::RequestBuilder;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::{
@@ -49,10 +50,20 @@ impl Bot {
     /// Posts a request to the ingress in a separate task, because the bot may die during it.
     /// Returns the error that broke it off. The run's stream is read from the answer on.
     pub fn ask(&self, body: &Value) -> JoinHandle<Result<(u16, Value), String>> {
-        let request = self
-            .url
-            .as_ref()
-            .map(|url| self.client.post(format!("{url}/ingress")).bearer_auth(secrets::INGRESS).json(body));
+        self.send(self.request(body))
+    }
+
+    /// Posts a request with an `Idempotency-Key`, see [`Self::ask`].
+    pub fn ask_with_key(&self, body: &Value, key: &str) -> JoinHandle<Result<(u16, Value), String>> {
+        self.send(self.request(body).map(|request| request.header("idempotency-key", key)))
+    }
+
+    fn request(&self, body: &Value) -> Option<RequestBuilder> {
+        let ingress = format!("{}/ingress", self.url.as_ref()?);
+        Some(self.client.post(ingress).bearer_auth(secrets::INGRESS).json(body))
+    }
+
+    fn send(&self, request: Option<RequestBuilder>) -> JoinHandle<Result<(u16, Value), String>> {
         let (watch, watching) = (self.watch.clone(), self.watching.clone());
         let (client, url) = (self.client.clone(), self.url.clone());
         tokio::spawn(async move {
@@ -110,7 +121,7 @@ impl Bot {
         self.ended().await
     }
 
-    /// Returns its standard error so far; all of it once the process has exited.
+    /// Returns its standard error so far, which is complete once the process has exited.
     pub fn log(&self) -> String {
         String::from_utf8_lossy(&std::fs::read(&self.log).unwrap()).into_owned()
     }

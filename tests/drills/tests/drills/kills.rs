@@ -93,7 +93,7 @@ async fn drill(deaths: &[&str], end: End) -> Result<(), String> {
 }
 
 /// Waits for the bot's death; an error when its run ends first, or neither comes.
-async fn dies(machine: &Machine, bot: &mut Bot) -> Result<(), String> {
+pub async fn dies(machine: &Machine, bot: &mut Bot) -> Result<(), String> {
     let mut was_live = false;
     let (mut is_dead, mut is_idle) = (false, false);
     let came = comes_true(|| {

@@ -10,6 +10,7 @@ mod checks;
 mod children;
 mod deploys;
 mod hostile;
+mod idempotency;
 mod kills;
 mod points;
 mod searched;

@@ -2,7 +2,7 @@
 //! Leases are not enforced: runs of another generation can be reclaimed at any time.
 
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque, hash_map::Entry},
     future,
     sync::{Arc, Mutex, MutexGuard},
     time::Duration,
@@ -182,13 +182,13 @@ fn seq_of(event: &RawValue) -> (u64, Value) {
 impl Ledger for ScriptedLedger {
     async fn claim(&self, run: &NewRun) -> Result<Claim, StoreError> {
         self.ask("claim", || {
-            if let Some(IdempotencyKey { subject, key, fingerprint }) = run.idempotency.clone() {
-                let first = FirstUse { run_id: run.run_id.clone(), fingerprint };
-                let mut keys = self.keys.lock().unwrap();
-                let stored = keys.entry((subject, key)).or_insert(first);
-                if stored.run_id != run.run_id {
-                    return Claim::Repeated(stored.clone());
-                }
+            let keyed = run.idempotency.clone().map(|IdempotencyKey { subject, key, fingerprint }| {
+                ((subject, key), FirstUse { run_id: run.run_id.clone(), fingerprint })
+            });
+            let mut keys = self.keys.lock().unwrap();
+            let first = keyed.as_ref().and_then(|(name, _)| keys.get(name));
+            if let Some(first) = first.filter(|first| first.run_id != run.run_id) {
+                return Claim::Repeated(first.clone());
             }
             let mut runs = self.runs();
             let holder = runs.values().find(|kept| kept.row.thread_key == run.thread_key);
@@ -212,7 +212,11 @@ impl Ledger for ScriptedLedger {
                 state: run.state.clone().unwrap_or_default(),
             };
             let kept = Kept { row, events: BTreeMap::new(), steps: BTreeMap::new(), inbox: Vec::new() };
-            runs.entry(run.run_id.clone()).or_insert(kept);
+            // The key is written with the claim: a rejected claim leaves none.
+            if let Entry::Vacant(place) = runs.entry(run.run_id.clone()) {
+                place.insert(kept);
+                keys.extend(keyed);
+            }
             Claim::Granted
         })
         .await
