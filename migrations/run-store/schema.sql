@@ -2,7 +2,9 @@
 
 -- `record` is the record without its events. Lists filter and order by the columns before it. An absent agent or
 -- repository is stored as empty text: a list of runs with an empty agent therefore reads `record` too, and no list can
--- select an empty repository. `plain` is 1 if `record` is returned unchanged.
+-- select an empty repository. `plain` is 1 if `record` is returned unchanged. `brief` is the record with its size and without its
+-- diagnosis, so that a list reads no more than it shows. It is NULL in rows of an earlier release, and for a record with
+-- large other fields.
 CREATE TABLE runs (
   id TEXT PRIMARY KEY,
   finished_at REAL NOT NULL,
@@ -15,11 +17,16 @@ CREATE TABLE runs (
   visibility TEXT NOT NULL,
   stored_at INTEGER NOT NULL,
   record TEXT NOT NULL,
-  plain INTEGER NOT NULL DEFAULT 0
+  plain INTEGER NOT NULL DEFAULT 0,
+  brief TEXT
 ) STRICT;
 
 -- Covers the search of a list: the table is read only for returned rows.
 CREATE INDEX runs_newest ON runs (finished_at, id, bytes, agent, channel_id, user_id, repo, visibility);
+
+-- Cover the search of a list of one agent or channel.
+CREATE INDEX runs_of_agent ON runs (agent, finished_at, id, channel_id, user_id, repo, visibility);
+CREATE INDEX runs_of_channel ON runs (channel_id, finished_at, id, agent, user_id, repo, visibility);
 
 CREATE TABLE run_events (
   run_id TEXT NOT NULL,

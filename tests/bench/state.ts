@@ -8,6 +8,7 @@ import ledgerSql from "../../migrations/run-store/0002_ledger.sql";
 import totalsSql from "../../migrations/run-store/0003_totals.sql";
 import plainSql from "../../migrations/run-store/0004_plain.sql";
 import idempotencySql from "../../migrations/run-store/0005_idempotency.sql";
+import briefSql from "../../migrations/run-store/0006_brief.sql";
 
 const RECORD_BYTES = 2 * 1024 * 1024;
 const OTHER_BYTES = 512 * 1024;
@@ -115,10 +116,11 @@ const verbs: Record<string, { maxBytes: number; answer: (storage: any, body: any
       const rows: Keyed[] = events.map(keyed);
       const eventBytes = rows.reduce((sum, event) => sum + event.bytes, Math.max(0, rows.length - 1));
       const bytes = utf8Length(text) + ',"events":[]'.length + eventBytes;
+      const brief = JSON.stringify({ ...record, diagnosis: undefined, bytes });
       const { id, finishedAt, eventCount, agent, channelId, userId, repo, channelVisibility } = record;
       sql.exec(
-        "REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
-        ...[id, finishedAt, eventCount, bytes, agent, channelId, userId, repo, channelVisibility, now, text],
+        "REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)",
+        ...[id, finishedAt, eventCount, bytes, agent, channelId, userId, repo, channelVisibility, now, text, brief],
       );
       writeEvents(sql, id, rows);
       return OK;
@@ -161,8 +163,8 @@ export class RunStore extends DurableObject {
     sql.exec("CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY) STRICT");
     if (sql.exec("SELECT 1 FROM _migrations").toArray().length > 0) return;
     ctx.storage.transactionSync(() => {
-      for (const step of [runsSql, ledgerSql, totalsSql, plainSql, idempotencySql]) sql.exec(step);
-      sql.exec("INSERT INTO _migrations (name) VALUES ('0005_idempotency')");
+      for (const step of [runsSql, ledgerSql, totalsSql, plainSql, idempotencySql, briefSql]) sql.exec(step);
+      sql.exec("INSERT INTO _migrations (name) VALUES ('0006_brief')");
     });
   }
 

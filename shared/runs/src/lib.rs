@@ -15,10 +15,12 @@ mod closing;
 mod ledger;
 mod record;
 mod store;
+mod stored_run;
 mod transcript;
 
 pub use ars_friction::records::diagnosis;
 pub use closing::{ClosedRun, closing_record};
 pub use record::{COST, REFLECTION_COST, RESERVED_COST, RunRecord, SCHEMA_WITH_SPANS};
 pub use store::{MIGRATIONS, RunStore, SWEEP_EVERY_MS};
+pub use stored_run::StoredRun;
 pub use transcript::{TRANSCRIPT_MIGRATIONS, TranscriptStore};

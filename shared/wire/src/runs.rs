@@ -122,14 +122,20 @@ pub struct ListRequest {
     /// The viewer's filter; absent means every run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visible_to: Option<Value>,
+    /// Whether items have their diagnosis; absent means true. An older store ignores this field and the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnosis: Option<bool>,
+    /// Most rows to search. The page then has a cursor even if it is not full.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_scanned: Option<u32>,
 }
 
 /// Answer of `/runs/list`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ListResponse {
+#[serde(rename_all = "camelCase", bound(deserialize = "R: Deserialize<'de>"))]
+pub struct ListResponse<R = Value> {
     /// Records without events, newest first, with `bytes`.
-    pub items: Vec<Value>,
+    pub items: Vec<R>,
     /// The cursor of the next page, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_before: Option<Cursor>,

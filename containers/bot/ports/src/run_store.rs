@@ -1,6 +1,6 @@
 //! The run store port: the state Worker or the embedded store, indistinguishable to callers.
 
-use ars_runs::RunRecord;
+use ars_runs::{RunRecord, StoredRun};
 use ars_types::RunId;
 use ars_wire::runs::{EventsPage, ListRequest, ListResponse};
 use async_trait::async_trait;
@@ -21,7 +21,7 @@ pub trait RunStore: Send + Sync {
     async fn summary(&self, id: &RunId) -> Result<Option<Value>, StoreError>;
 
     /// Returns a page of records without events, newest first.
-    async fn list(&self, request: &ListRequest) -> Result<ListResponse, StoreError>;
+    async fn list(&self, request: &ListRequest) -> Result<ListResponse<StoredRun>, StoreError>;
 
     /// Returns a page of one run's events, or `None` when the run is unknown.
     async fn events(&self, id: &RunId, after_seq: u64, limit: u32) -> Result<Option<EventsPage>, StoreError>;

@@ -13,15 +13,17 @@ use crate::retention::Policy;
 /// because an index can be searched from it.
 macro_rules! horizon {
     () => {
-        "(SELECT max(oldest, floor_at), iif(oldest > floor_at, '', floor_id) FROM \
-         (SELECT floor_at, floor_id, ?1 - 86400000 * retention_days AS oldest FROM retention))"
+        "SELECT max(oldest, floor_at), iif(oldest > floor_at, '', floor_id) FROM \
+         (SELECT floor_at, floor_id, ?1 - 86400000 * retention_days AS oldest FROM retention)"
     };
 }
 
 /// Condition of a visible row.
-pub(super) const VISIBLE: &str = concat!("(finished_at, id) > ", horizon!());
+pub(super) const VISIBLE: &str = concat!("(finished_at, id) > (", horizon!(), ")");
 /// Condition of a hidden row.
-pub(super) const HIDDEN: &str = concat!("(finished_at, id) <= ", horizon!());
+pub(super) const HIDDEN: &str = concat!("(finished_at, id) <= (", horizon!(), ")");
+/// Selects the newest hidden position.
+pub(super) const HORIZON: &str = horizon!();
 
 /// Reads the accepted policy.
 pub(super) fn policy(sql: &impl Sql) -> Result<Policy, SqlError> {

@@ -11,6 +11,11 @@ pub(super) fn listed_sql(item: &str) -> String {
     )
 }
 
+/// Returns the SQL of a listed item without its diagnosis. Only a row without `brief` is parsed.
+pub(super) fn brief_sql(listed: &str) -> String {
+    format!("coalesce(brief, json_remove({listed}, '$.diagnosis'))")
+}
+
 /// Returns the SQL of a stored record in its visible form.
 /// It always has a visibility and exactly the current categories. Records are stored as received, so a new category
 /// needs no rewriting of rows. A canonical record is not parsed.

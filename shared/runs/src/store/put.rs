@@ -4,13 +4,13 @@
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::StoreFailure;
-use ars_types::{UnixMillis, Visibility};
+use ars_types::UnixMillis;
 use serde_json::Value as Json;
 
 use super::{
     RunStore,
     event_text::EventBody,
-    put_request::{Proposal, Put},
+    put_request::{Proposal, Put, visibility},
     trim::{self, Trimmed},
 };
 
@@ -78,10 +78,9 @@ impl<S: Sql> RunStore<S> {
             self.propose(proposal, now)?;
         }
         let text = |name: &str| Value::from(put.record.get(name).and_then(Json::as_str).unwrap_or_default());
-        let visibility = put.record.get("channelVisibility").and_then(Json::as_str);
         self.sql.execute(
             "REPLACE INTO runs (id, finished_at, event_count, bytes, agent, channel_id, user_id, repo, visibility, \
-             stored_at, record, plain) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             stored_at, record, plain, brief) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             &[
                 Value::from(put.id.as_str()),
                 Value::from(put.finished_at),
@@ -91,10 +90,11 @@ impl<S: Sql> RunStore<S> {
                 text("channelId"),
                 text("userId"),
                 text("repo"),
-                Value::from(visibility.unwrap_or(Visibility::Unknown.as_str())),
+                Value::from(visibility(&put.record)),
                 Value::from(now),
                 Value::from(put.text.as_str()),
                 Value::from(put.plain),
+                Value::from(put.brief.as_deref()),
             ],
         )
     }

@@ -7,7 +7,7 @@ use ars_store::{
     json::{number, whole},
     request::finite,
 };
-use ars_types::UnixMillis;
+use ars_types::{UnixMillis, Visibility};
 
 use super::{event_batch::EventBatch, event_text::EventText};
 use crate::{
@@ -20,6 +20,8 @@ use crate::{
 const MAX_AHEAD_MS: i64 = 24 * 60 * 60 * 1000;
 /// Maximum bytes of a stored text: the platform's row limit (docs/platform.md) less its other columns.
 const MAX_TEXT: usize = 2_100_000;
+/// Maximum bytes of a record's brief form. Above it a list derives the form from the record, which shares the row limit.
+const MAX_BRIEF: usize = 16_384;
 
 /// A record, prepared for storing.
 pub(crate) struct Put<'a> {
@@ -32,6 +34,8 @@ pub(crate) struct Put<'a> {
     pub(super) event_count: f64,
     /// JSON text of `record`.
     pub(super) text: String,
+    /// The record with its size and without its diagnosis, unless that is large.
+    pub(super) brief: Option<String>,
     /// Events, ascending by seq. All have a seq.
     pub(super) events: Vec<EventText<'a>>,
     /// Size of the whole record's JSON.
@@ -69,12 +73,14 @@ impl<'a> Put<'a> {
         let record = Json::Object(record);
         let text = record.to_string();
         check_sizes(&text, &events)?;
+        let bytes = whole_size(&text, &events);
         let of = |name: &str| record.get(name).and_then(number).unwrap_or_default();
         Ok(Self {
             id: record.get("id").and_then(Json::as_str).unwrap_or_default().to_owned(),
             finished_at: of("finishedAt"),
             event_count: of("eventCount"),
-            bytes: whole_size(&text, &events),
+            brief: brief(&record, bytes),
+            bytes,
             record,
             plain,
             text,
@@ -151,6 +157,20 @@ fn check_sizes(text: &str, events: &[EventText<'_>]) -> Result<(), Refusal> {
         }
         None => Ok(()),
     }
+}
+
+/// Returns the visibility that readers see.
+pub(super) fn visibility(record: &Json) -> &str {
+    record.get("channelVisibility").and_then(Json::as_str).unwrap_or(Visibility::Unknown.as_str())
+}
+
+/// Returns the brief form of a record, or `None` if it is large.
+fn brief(record: &Json, bytes: i64) -> Option<String> {
+    let members = record.as_object()?.iter().filter(|(name, _)| *name != "diagnosis");
+    let mut brief: Map<_, _> = members.map(|(name, value)| (name.clone(), value.clone())).collect();
+    brief.entry("channelVisibility").or_insert_with(|| visibility(record).into());
+    brief.insert("bytes".into(), bytes.into());
+    Some(Json::Object(brief).to_string()).filter(|text| text.len() <= MAX_BRIEF)
 }
 
 fn whole_size(text: &str, events: &[EventText<'_>]) -> i64 {

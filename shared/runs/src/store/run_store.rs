@@ -7,6 +7,8 @@ pub struct RunStore<S> {
     pub(super) item: String,
     /// The same with `bytes`, for lists.
     pub(super) listed: String,
+    /// The same without the diagnosis.
+    pub(super) brief: String,
     /// Statement of a get.
     pub(super) get: String,
 }

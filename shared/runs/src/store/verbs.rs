@@ -7,7 +7,7 @@ use ars_wire::state::RunVerb;
 
 use super::{
     RunStore, get,
-    item::{item_sql, listed_sql},
+    item::{brief_sql, item_sql, listed_sql},
     sweep,
 };
 
@@ -24,6 +24,7 @@ pub const MIGRATIONS: &[Migration] = &[
         name: "0005_idempotency",
         sql: include_str!("../../../../migrations/run-store/0005_idempotency.sql"),
     },
+    Migration { name: "0006_brief", sql: include_str!("../../../../migrations/run-store/0006_brief.sql") },
 ];
 
 impl<S: Sql> Store<S> for RunStore<S> {
@@ -35,7 +36,8 @@ impl<S: Sql> Store<S> for RunStore<S> {
     fn open(sql: S) -> Result<Self, MigrationError> {
         migrate(&sql, MIGRATIONS)?;
         let item = item_sql();
-        Ok(Self { sql, get: get::get_sql(&item), listed: listed_sql(&item), item })
+        let listed = listed_sql(&item);
+        Ok(Self { sql, get: get::get_sql(&item), brief: brief_sql(&listed), listed, item })
     }
 
     fn answer(&self, verb: RunVerb, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure> {

@@ -1,5 +1,6 @@
 //! `/runs/list`.
 
+use ars_sql::Sql as _;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -196,4 +197,51 @@ fn empty_agent_differs_from_absent_agent() {
 fn policy_of_a_read_is_ignored() {
     let store = numbered(1);
     assert_eq!(store.listed(json!({ "policy": "x", "policyUpdatedAt": [] })), ["r000"]);
+}
+
+/// Rows of an earlier release have no brief form, and neither has a record with a large field.
+#[test]
+fn items_without_diagnoses_omit_nothing_else() {
+    let store = store();
+    let of_large_label = json!({ "label": "x".repeat(20_000), "repo": "acme/app" });
+    store.put(with(record("plain", NOW), json!({ "channelVisibility": "dm", "later": [1, "\u{1f600}"] })));
+    store.put(with(record("unknown", NOW - 1), json!({ "bytes": "own", "label": "\u{0}" })));
+    store.put(with(record("large", NOW - 2), of_large_label));
+    store.put(record("earlier", NOW - 3));
+    store.put(record("corrupt", NOW - 4));
+    let sql = store.0.sql();
+    sql.execute("UPDATE runs SET brief = NULL WHERE id IN ('earlier', 'corrupt')", &[]).unwrap();
+    sql.execute("UPDATE runs SET record = '{' WHERE id = 'corrupt'", &[]).unwrap();
+    let mut whole = store.list(json!({}));
+    for item in whole["items"].as_array_mut().unwrap() {
+        item.as_object_mut().unwrap().shift_remove("diagnosis").unwrap();
+    }
+    assert_eq!(ids(&whole), ["plain", "unknown", "large", "earlier"]);
+    assert_eq!(whole["items"][1]["channelVisibility"], "unknown");
+    assert_eq!(store.list(json!({ "diagnosis": false })), whole);
+}
+
+#[test]
+fn scan_limit_ends_a_page_with_a_cursor() {
+    let store = store();
+    for n in 0..10 {
+        let user = if n % 4 == 0 { "U2" } else { "U1" };
+        store.put(with(record(&format!("r{n}"), NOW - n / 2), json!({ "userId": user })));
+    }
+    let filter = json!({ "kind": "user-is", "userId": "U2" });
+    let mut request = json!({ "visibleTo": filter, "maxScanned": 3 });
+    let mut pages = Vec::new();
+    loop {
+        let page = store.list(request.clone());
+        pages.push(ids(&page));
+        let Some(next) = page.get("nextBefore") else { break };
+        request["before"] = next["finishedAt"].clone();
+        request["beforeId"] = next["id"].clone();
+    }
+    // Newest first: r1 r0 r3, r2 r5 r4, r7 r6 r9, r8.
+    assert_eq!(pages, [vec!["r0"], vec!["r4"], vec![], vec!["r8"]]);
+    // A full page ends before the limit, and a search without a filter skips no row.
+    request = json!({ "visibleTo": filter, "maxScanned": 9, "limit": 1 });
+    assert_eq!(store.list(request)["nextBefore"]["id"], "r0");
+    assert_eq!(store.listed(json!({ "maxScanned": 3 })).len(), 10);
 }

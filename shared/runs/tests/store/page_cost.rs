@@ -18,6 +18,8 @@ const PAGE: i64 = 50;
 const MAX_STEPS_PER_ROW: i64 = 150;
 /// Most steps for a row that a filter skips, which reads the index alone.
 const MAX_STEPS_PER_SKIPPED_ROW: i64 = 25;
+/// Most steps of a page without a row: the statement, the retention, and the end of the index.
+const MAX_STEPS_OF_EMPTY_PAGE: i64 = 200;
 
 /// A database that counts the steps of its statements.
 struct Counting {
@@ -93,7 +95,7 @@ fn store(runs: i64) -> RunStore<Counting> {
          INSERT INTO runs SELECT 'r' || nth, ?1 - nth * 1000, 1, 500, 'coding', 'http:c' || (nth % 100), 'http:ann', \
          '', 'machine', 1, json_object('id', 'r' || nth, 'channelId', 'http:c' || (nth % 100), 'userId', 'http:ann', \
          'threadKey', 't', 'startedAt', ?1 - nth * 1000, 'finishedAt', ?1 - nth * 1000, 'status', 'completed', \
-         'eventCount', 1, 'storedEventCount', 1, 'truncated', json('false'), 'diagnosis', json('{}')), 1 FROM run",
+         'eventCount', 1, 'storedEventCount', 1, 'truncated', json('false'), 'diagnosis', json('{}')), 1, NULL FROM run",
         &[Bound::from(NOW), Bound::from(runs)],
     )
     .unwrap();
@@ -133,11 +135,49 @@ fn page_costs_the_same_among_more_runs() {
     assert!(steps <= PAGE * MAX_STEPS_PER_ROW + 2_451 * MAX_STEPS_PER_SKIPPED_ROW, "{steps} steps");
 }
 
-/// A filter without a match reads each entry of the index once, and no row.
 #[test]
-fn filter_without_a_match_reads_the_index_once() {
-    let runs = 100_000;
-    let (ids, steps) = page(&store(runs), json!({ "agent": "general" }));
-    assert!(ids.is_empty());
-    assert!(steps <= runs * MAX_STEPS_PER_SKIPPED_ROW, "{steps} steps");
+fn filter_without_a_match_reads_nothing() {
+    let store = store(100_000);
+    for request in [
+        json!({ "agent": "general" }),
+        json!({ "channel": "http:c100" }),
+        json!({ "agent": "general", "channel": "http:c100" }),
+    ] {
+        let (ids, steps) = page(&store, request.clone());
+        assert!(ids.is_empty(), "{request}");
+        assert!(steps <= MAX_STEPS_OF_EMPTY_PAGE, "{request}: {steps} steps");
+    }
+}
+
+#[test]
+fn filtered_page_costs_as_much_as_another() {
+    let store = store(100_000);
+    let (_, plain) = page(&store, json!({}));
+    for (request, last) in [(json!({ "agent": "coding" }), "r49"), (json!({ "channel": "http:c7" }), "r4907")]
+    {
+        let (ids, steps) = page(&store, request.clone());
+        assert_eq!((ids.len() as i64, ids[49].as_str()), (PAGE, last), "{request}");
+        assert!(steps <= plain + PAGE * 5, "{request}: {steps} steps, {plain} without a filter");
+    }
+}
+
+/// A predicate without a match reads each entry of the index once, or as many as the request allows.
+#[test]
+fn scan_limit_bounds_a_search() {
+    let (runs, scanned) = (20_000, 1_000);
+    let store = store(runs);
+    let nobody = json!({ "kind": "user-is", "userId": "http:bob" });
+    for request in [
+        json!({ "visibleTo": nobody }),
+        json!({ "channel": "http:c7", "visibleTo": nobody }),
+        json!({ "channel": "http:c7", "agent": "general" }),
+    ] {
+        let matching = if request.get("channel").is_some() { runs / 100 } else { runs };
+        let (ids, steps) = page(&store, request.clone());
+        assert!(ids.is_empty() && steps <= matching * MAX_STEPS_PER_SKIPPED_ROW, "{request}: {steps} steps");
+        let limited = crate::support::with(request.clone(), json!({ "maxScanned": scanned }));
+        let most = scanned.min(matching) * MAX_STEPS_PER_SKIPPED_ROW * 2 + MAX_STEPS_OF_EMPTY_PAGE;
+        let (ids, steps) = page(&store, limited);
+        assert!(ids.is_empty() && steps <= most, "{request}: {steps} steps");
+    }
 }

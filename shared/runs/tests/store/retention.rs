@@ -221,7 +221,7 @@ fn fill(store: &crate::support::Store, runs: i64) {
     store.execute(
         &format!(
             "INSERT INTO runs SELECT printf('run-%05d', n), {NOW} - ({runs} - n) * 1000, 1, 1000, '', 'C1', 'U1', \
-             '', 'unknown', {NOW}, json_object('id', printf('run-%05d', n)), 0 FROM \
+             '', 'unknown', {NOW}, json_object('id', printf('run-%05d', n)), 0, NULL FROM \
              (WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {runs}) SELECT n FROM c)"
         ),
         &[],

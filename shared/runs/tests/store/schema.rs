@@ -63,14 +63,15 @@ fn list_searches_its_index_from_the_cursor() {
         let rows = store.0.sql().query(&sql, &[]).unwrap();
         rows.into_iter().map(|row| row.into_text(3).unwrap()).collect::<Vec<_>>().join("; ")
     };
-    for condition in [
-        "(finished_at, id) > (1, 'a')",
-        "(finished_at, id) > (SELECT max(floor_at, 1), floor_id FROM retention)",
-        "(finished_at, id) > (1, 'a') AND (finished_at, id) < (2, 'b') AND agent = 'x'",
+    for (index, condition) in [
+        ("runs_newest", "(finished_at, id) > (1, 'a')"),
+        ("runs_newest", "(finished_at, id) > (SELECT max(floor_at, 1), floor_id FROM retention)"),
+        ("runs_of_agent", "(finished_at, id) > (1, 'a') AND (finished_at, id) < (2, 'b') AND agent = 'x'"),
+        ("runs_of_channel", "(finished_at, id) > (1, 'a') AND channel_id = 'x'"),
     ] {
         let plan = plan(condition);
         assert!(
-            plan.starts_with("SEARCH runs USING INDEX runs_newest") && !plan.contains("TEMP B-TREE"),
+            plan.starts_with(&format!("SEARCH runs USING INDEX {index}")) && !plan.contains("TEMP B-TREE"),
             "{plan}"
         );
     }

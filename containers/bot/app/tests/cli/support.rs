@@ -10,7 +10,7 @@ use std::{
 use ars_bot_adapters::stores::EmbeddedStores;
 use ars_bot_ports::{Clock, RunStore as _};
 use ars_testkit::{FakeAnthropic, Reply};
-use ars_types::{RunId, UnixMillis};
+use ars_types::UnixMillis;
 use ars_wire::runs::ListRequest;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -149,8 +149,7 @@ impl Machine {
         let page = store.list(&ListRequest::default()).await.unwrap();
         let mut records = Vec::new();
         for item in page.items {
-            let id = RunId::parse(item["id"].as_str().unwrap()).unwrap();
-            records.push(serde_json::to_value(store.get(&id).await.unwrap().unwrap()).unwrap());
+            records.push(serde_json::to_value(store.get(&item.id).await.unwrap().unwrap()).unwrap());
         }
         records
     }

@@ -3,17 +3,13 @@
 use std::{collections::HashMap, time::Duration};
 
 use ars_bot_ports::{RunStore, StoreError, StoreErrorKind};
-use ars_runs::{REFLECTION_COST, RESERVED_COST};
+use ars_runs::StoredRun;
 use ars_types::{RunId, UnixMillis};
 use ars_wire::{Moment, ledger::LiveRun, runs::ListRequest};
-use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{DaySpend, Own, SpendSources};
-use crate::{
-    history::COST,
-    live::{Live, Meta},
-};
+use crate::live::{Live, Meta};
 use ars_agent::run_end::RECORD_RETRY_TIMEOUT;
 
 /// Milliseconds of a day.
@@ -133,13 +129,17 @@ impl Counted {
 
     async fn ask_recorded(&mut self, store: &dyn RunStore, now: UnixMillis) -> Result<(), StoreError> {
         let since = self.day.max(self.asked_to - OVERLAP_MS);
-        let mut request =
-            ListRequest { limit: Some(PAGE), since_ms: Some(Moment::from(since)), ..ListRequest::default() };
+        let mut request = ListRequest {
+            limit: Some(PAGE),
+            since_ms: Some(Moment::from(since)),
+            diagnosis: Some(false),
+            ..ListRequest::default()
+        };
         loop {
             let page = store.list(&request).await?;
             for item in &page.items {
-                if let (Some(run), Some(cost)) = (item["id"].as_str(), cost_in(item)) {
-                    self.count(run, cost);
+                if let Some(cost) = cost_in(item) {
+                    self.count(item.id.as_str(), cost);
                 }
             }
             let Some(next) = page.next_before else { break };
@@ -164,8 +164,8 @@ fn day_of(now: UnixMillis) -> UnixMillis {
 }
 
 /// Returns the amount of a list's item, or `None` without a cost or a reservation.
-fn cost_in(item: &Value) -> Option<u64> {
-    let reflection = item[REFLECTION_COST].as_u64().unwrap_or(0);
-    let cost = item[COST].as_u64().map(|cost| cost.saturating_add(reflection));
-    cost.max(item[RESERVED_COST].as_u64())
+fn cost_in(item: &StoredRun) -> Option<u64> {
+    let reflection = item.reflection_micro_usd.unwrap_or(0);
+    let cost = item.cost_micro_usd.map(|cost| cost.saturating_add(reflection));
+    cost.max(item.held_micro_usd)
 }

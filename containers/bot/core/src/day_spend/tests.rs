@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use ars_bot_ports::{StoreError, StoreErrorKind, Stored};
-use ars_runs::RunRecord;
+use ars_runs::{RunRecord, StoredRun};
 use ars_wire::runs::{EventsPage, ListRequest, ListResponse};
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ impl Recorded {
 
 #[async_trait]
 impl RunStore for Recorded {
-    async fn list(&self, request: &ListRequest) -> Result<ListResponse, StoreError> {
+    async fn list(&self, request: &ListRequest) -> Result<ListResponse<StoredRun>, StoreError> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         if self.is_down.load(Ordering::SeqCst) {
             return Err(StoreError { kind: StoreErrorKind::Transient, message: "as scripted".into() });
@@ -42,7 +42,11 @@ impl RunStore for Recorded {
         let since = request.since_ms.unwrap().rounded();
         let runs = self.runs.lock().unwrap();
         let items = runs.iter().filter(|(_, at, _)| *at >= since);
-        let items = items.map(|(id, _, cost)| json!({ "id": id, COST: cost })).collect();
+        let items = items.map(|(id, at, cost)| {
+            json!({ "id": id, "channelId": "c", "userId": "u", "status": "completed", "startedAt": at,
+                "finishedAt": at, COST: cost })
+        });
+        let items = items.map(|item| serde_json::from_value(item).unwrap()).collect();
         Ok(ListResponse { items, next_before: None })
     }
 

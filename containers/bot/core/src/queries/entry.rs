@@ -1,9 +1,9 @@
 //! One run with every stored fact but its events, as commands show it.
 
 use ars_auth::Viewer;
+use ars_runs::StoredRun;
 use ars_types::Generation;
 use ars_wire::Moment;
-use serde::Deserialize;
 use serde_json::{Number, Value};
 
 use super::RunSummary;
@@ -19,8 +19,7 @@ pub struct RunEntry {
 }
 
 /// Facts of a run that only commands show. Absent ones are unknown.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunDetail {
     /// The thread.
     pub thread_key: Option<String>,
@@ -51,10 +50,8 @@ pub struct RunDetail {
     /// Name of the user.
     pub user_name: Option<String>,
     /// The process that drives it, if that is another one.
-    #[serde(skip)]
     pub owner: Option<Generation>,
     /// The run is read from the history.
-    #[serde(skip)]
     pub is_persisted: bool,
 }
 
@@ -84,12 +81,27 @@ impl RunEntry {
         Some(Self { summary: RunSummary::of_row(row)?, detail })
     }
 
-    /// Returns a stored run, or `None` if the item is not a record.
-    pub fn of_stored(item: Value) -> Option<Self> {
-        let detail: RunDetail = RunDetail::deserialize(&item).ok()?;
-        let diagnosis = detail.diagnosis.filter(|diagnosis| !diagnosis.is_null());
-        let detail = RunDetail { is_persisted: true, diagnosis, ..detail };
-        Some(Self { summary: RunSummary::of_stored(item)?, detail })
+    /// Returns a stored run.
+    pub fn of_stored(mut run: StoredRun) -> Self {
+        let detail = RunDetail {
+            thread_key: run.thread_key.take(),
+            received_at: run.received_at,
+            sealed_at: run.sealed_at,
+            reply_ok: run.reply_ok,
+            step_count: run.step_count.take(),
+            schema: run.schema.take(),
+            event_count: run.event_count.take(),
+            stored_event_count: run.stored_event_count.take(),
+            truncated: run.truncated,
+            diagnosis: run.diagnosis.take().filter(|diagnosis| !diagnosis.is_null()),
+            bytes: run.bytes.take(),
+            activity: run.activity.take(),
+            source_url: run.source_url.take(),
+            user_name: run.user_name.take(),
+            owner: None,
+            is_persisted: true,
+        };
+        Self { summary: RunSummary::of_stored(run), detail }
     }
 
     /// Returns `true` if the viewer may read the run.

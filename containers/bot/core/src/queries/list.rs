@@ -11,6 +11,8 @@ use super::{Queries, RunEntry, RunFilter, RunSummary};
 
 /// Most rows that the history returns at once.
 pub(super) const MAX_ROWS: u32 = 200;
+/// Most rows that the history searches for one request, whatever the filters. The page then has a cursor.
+pub(super) const MAX_SCANNED: u32 = 5_000;
 
 /// The selected part of the list.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,6 +100,8 @@ impl Queries {
             before_id: cursor.as_ref().map(|cursor| cursor.id.clone()),
             agent: filter.agent.clone(),
             channel: filter.channel.clone(),
+            diagnosis: Some(false),
+            max_scanned: Some(MAX_SCANNED),
             ..ListRequest::default()
         };
         let listed = self.stored(viewer, request, filter).await;
@@ -159,7 +163,7 @@ impl Queries {
         };
         let request = ListRequest { visible_to, ..request };
         let ListResponse { items, next_before } = self.context.store().list(&request).await?;
-        let runs = items.into_iter().filter_map(RunEntry::of_stored);
+        let runs = items.into_iter().map(RunEntry::of_stored);
         Ok((runs.filter(|run| run.is_readable(viewer)).collect(), next_before))
     }
 }
@@ -210,7 +214,7 @@ mod tests {
     fn run(id: &str, finished_at: f64) -> RunSummary {
         let item = json!({"id": id, "status": "completed", "channelId": "c", "userId": "u",
             "startedAt": 1, "finishedAt": finished_at});
-        RunSummary::of_stored(item).unwrap()
+        RunSummary::of_stored(serde_json::from_value(item).unwrap())
     }
 
     /// A page behind which the history has no row.

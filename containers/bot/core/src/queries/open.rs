@@ -126,7 +126,8 @@ impl Queries {
             return Ok(Opened::Remote(Box::new(run)));
         }
         let stored = self.context.store().summary(id).await.map_err(|error| reader.unavailable(&error))?;
-        let hidden = match stored.and_then(RunEntry::of_stored) {
+        let stored = stored.and_then(|item| serde_json::from_value(item).ok());
+        let hidden = match stored.map(RunEntry::of_stored) {
             // The record of a live run is provisional.
             Some(run)
                 if !is_local

@@ -10,7 +10,7 @@ use ars_wire::{
 
 use super::{
     Queries, RunEntry, RunFilter,
-    list::{Known, MAX_ROWS},
+    list::{Known, MAX_ROWS, MAX_SCANNED},
 };
 
 /// Most requests to the history for one page.
@@ -36,6 +36,8 @@ pub struct PageRequest {
     pub before_id: Option<RunId>,
     /// Most rows.
     pub limit: usize,
+    /// Whether diagnoses are wanted. The history is then searched to its end.
+    pub has_diagnoses: bool,
 }
 
 /// The rows.
@@ -111,7 +113,7 @@ impl Queries {
         limit: usize,
     ) -> Result<Vec<RunEntry>, StoreError> {
         let known = self.known(viewer).await;
-        let request = PageRequest { since, limit, ..PageRequest::default() };
+        let request = PageRequest { since, limit, has_diagnoses: true, ..PageRequest::default() };
         Ok(self.stored_page(viewer, &request, limit, &known).await?.0)
     }
 
@@ -137,6 +139,8 @@ impl Queries {
                 agent: request.agent.clone(),
                 channel: request.channel.clone(),
                 visible_to: None,
+                diagnosis: Some(request.has_diagnoses),
+                max_scanned: Some(MAX_SCANNED).filter(|_| !request.has_diagnoses),
             };
             let (page, next) = self.stored(viewer, list, &RunFilter::default()).await?;
             rows.extend(page.into_iter().filter(|run| known.is_final(&run.summary)));

@@ -1,10 +1,9 @@
 //! One run of a list, without its events.
 
 use ars_auth::Viewer;
+use ars_runs::StoredRun;
 use ars_types::{RunId, RunStatus, StopMode, UnixMillis, Visibility};
 use ars_wire::Moment;
-use serde::Deserialize;
-use serde_json::Value;
 
 use crate::live::LiveRow;
 use crate::registry::{LiveRun, RunFacts};
@@ -40,25 +39,6 @@ pub struct RunSummary {
     pub token: Option<String>,
 }
 
-/// The fields of a stored record that a list needs. A record of a later version may have more.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Stored {
-    id: RunId,
-    label: Option<String>,
-    agent: Option<String>,
-    model: Option<String>,
-    repo: Option<String>,
-    channel_id: String,
-    user_id: String,
-    channel_visibility: Option<Visibility>,
-    status: RunStatus,
-    started_at: Moment,
-    finished_at: Moment,
-    #[serde(rename = "costMicroUsd")]
-    cost: Option<u64>,
-}
-
 impl RunSummary {
     /// Returns a run of this process.
     pub(super) fn of_live(run: &LiveRun) -> Self {
@@ -82,10 +62,9 @@ impl RunSummary {
         })
     }
 
-    /// Returns a stored run, or `None` if the item is not a record.
-    pub fn of_stored(item: Value) -> Option<Self> {
-        let stored: Stored = serde_json::from_value(item).ok()?;
-        Some(Self {
+    /// Returns a stored run.
+    pub fn of_stored(stored: StoredRun) -> Self {
+        Self {
             label: stored.label.unwrap_or_else(|| stored.id.to_string()),
             id: stored.id,
             agent: stored.agent,
@@ -98,9 +77,9 @@ impl RunSummary {
             started_at: stored.started_at.rounded(),
             finished: Some((stored.finished_at, stored.status)),
             stop: None,
-            cost: stored.cost,
+            cost: stored.cost_micro_usd,
             token: None,
-        })
+        }
     }
 
     /// Returns `true` if the viewer may read the run.
@@ -146,15 +125,15 @@ mod tests {
 
     #[test]
     fn stored_summary_needs_only_its_fields() {
+        let run = |item| RunSummary::of_stored(serde_json::from_value(item).unwrap());
         let item = json!({"id": "r1", "channelId": "c", "userId": "u", "status": "failed",
             "startedAt": 1, "finishedAt": 2, "later": true});
-        let run = RunSummary::of_stored(item).unwrap();
-        assert_eq!((run.visibility, run.label.as_str()), (Visibility::Unknown, "r1"));
-        assert!(RunSummary::of_stored(json!({"id": "r1"})).is_none());
+        let first = run(item);
+        assert_eq!((first.visibility, first.label.as_str()), (Visibility::Unknown, "r1"));
         let item = json!({"id": "r1", "channelId": "c", "userId": "u", "status": "failed",
             "startedAt": 1.25, "finishedAt": 2e3});
-        let run = RunSummary::of_stored(item).unwrap();
+        let second = run(item);
         let expected = Some((Moment::from(2000), RunStatus::Failed));
-        assert_eq!((run.started_at, run.finished), (1, expected));
+        assert_eq!((second.started_at, second.finished), (1, expected));
     }
 }

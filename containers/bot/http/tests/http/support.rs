@@ -26,7 +26,7 @@ use ars_bot_ports::{
 };
 use ars_events::{EventBody, Redactor};
 use ars_runs::{
-    RunRecord,
+    RunRecord, StoredRun,
     visible_to::{self, Subject},
 };
 use ars_types::{ModelRef, RunId, RunStatus, ThreadKey, UnixMillis, Visibility};
@@ -234,7 +234,7 @@ impl RunStore for MemoryStore {
         Ok(false)
     }
 
-    async fn list(&self, request: &ListRequest) -> Result<ListResponse, StoreError> {
+    async fn list(&self, request: &ListRequest) -> Result<ListResponse<StoredRun>, StoreError> {
         self.up()?;
         let mut rows: Vec<RunRecord> = self.records.lock().unwrap().values().cloned().collect();
         rows.sort_by(|a, b| (b.finished_at, b.id.as_str()).cmp(&(a.finished_at, a.id.as_str())));
@@ -263,7 +263,8 @@ impl RunStore for MemoryStore {
         rows.truncate(limit);
         let last = rows.last().filter(|_| more);
         let next_before = last.map(|row| Cursor { finished_at: row.finished_at.into(), id: row.id.clone() });
-        Ok(ListResponse { items: rows.iter().map(summary).collect(), next_before })
+        let items = rows.iter().map(|row| serde_json::from_value(summary(row)).unwrap()).collect();
+        Ok(ListResponse { items, next_before })
     }
 
     async fn events(&self, id: &RunId, after: u64, limit: u32) -> Result<Option<EventsPage>, StoreError> {

@@ -211,6 +211,8 @@ fn runs() -> Vec<Sheet> {
                 optional("channel", text(0, 200)),
                 // Its grammar is tested with its parser.
                 optional("visibleTo", object().and_not(bad_predicates)),
+                optional("diagnosis", flag()),
+                optional("maxScanned", integer(1, i64::MAX)),
             ],
         ),
     ]

@@ -116,6 +116,7 @@ macro_rules! suite {
                 summary_omits_the_events,
                 delete_may_be_repeated,
                 list_pages_and_filters,
+                diagnosis_is_listed_on_request,
                 cursor_keeps_fractions_of_times,
                 predicate_filters_the_list,
                 events_are_paged,

@@ -1,5 +1,6 @@
 //! Run history, whichever store it is in.
 
+use ars_runs::StoredRun;
 use ars_wire::{
     Moment,
     runs::{Cursor, ListRequest},
@@ -8,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::{Fixture, record, refusal, run};
 
-fn ids(items: &[Value]) -> Vec<&str> {
-    items.iter().map(|item| item["id"].as_str().unwrap()).collect()
+fn ids(items: &[StoredRun]) -> Vec<&str> {
+    items.iter().map(|item| item.id.as_str()).collect()
 }
 
 async fn listed(fixture: &Fixture, request: ListRequest) -> Vec<String> {
@@ -57,7 +58,7 @@ pub async fn list_pages_and_filters(fixture: Fixture) {
     assert_eq!(ids(&page.items), ["a", "b"]);
     assert_eq!(page.next_before, Some(Cursor { finished_at: Moment::from(now - 1), id: run("b") }));
     let whole = serde_json::to_string(&record("a", now)).unwrap();
-    assert_eq!((&page.items[0]["bytes"], page.items[0].get("events")), (&json!(whole.len()), None));
+    assert_eq!(page.items[0].bytes, Some(whole.len().into()));
     let before = Some(Moment::from(now - 1));
     let next = ListRequest { before, before_id: Some(run("b")), ..ListRequest::default() };
     assert_eq!(listed(&fixture, next).await, ["c"]);
@@ -65,6 +66,18 @@ pub async fn list_pages_and_filters(fixture: Fixture) {
     assert_eq!(listed(&fixture, other).await, Vec::<String>::new());
     let since = ListRequest { since_ms: before, channel: Some("C1".into()), ..ListRequest::default() };
     assert_eq!(listed(&fixture, since).await, ["a", "b"]);
+}
+
+pub async fn diagnosis_is_listed_on_request(fixture: Fixture) {
+    let sent = fixture.record("r1");
+    fixture.runs.put(&sent).await.unwrap();
+    for diagnosis in [None, Some(true), Some(false)] {
+        let request = ListRequest { diagnosis, ..ListRequest::default() };
+        let page = fixture.runs.list(&request).await.unwrap();
+        let expected = Some(&sent.diagnosis).filter(|_| diagnosis != Some(false));
+        assert_eq!(page.items[0].diagnosis.as_ref(), expected, "{diagnosis:?}");
+        assert_eq!(page.items[0].thread_key.as_ref(), Some(&sent.thread_key));
+    }
 }
 
 pub async fn cursor_keeps_fractions_of_times(fixture: Fixture) {
@@ -83,11 +96,7 @@ pub async fn cursor_keeps_fractions_of_times(fixture: Fixture) {
     let mut request = ListRequest { limit: Some(4), ..ListRequest::default() };
     loop {
         let page = fixture.runs.list(&request).await.unwrap();
-        found.extend(
-            page.items
-                .iter()
-                .map(|item| (item["id"].as_str().unwrap().to_owned(), item["finishedAt"].as_f64().unwrap())),
-        );
+        found.extend(page.items.iter().map(|item| (item.id.to_string(), item.finished_at.millis())));
         let Some(Cursor { finished_at, id }) = page.next_before else { break };
         request.before = Some(finished_at);
         request.before_id = Some(id);

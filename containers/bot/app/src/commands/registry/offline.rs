@@ -9,7 +9,7 @@ use ars_bot_adapters::{
 use ars_bot_core::{Capabilities, Core, Deps, commands::CommandDeps};
 use ars_bot_ports::{RunStore, StoreError, StoreErrorKind, Stored};
 use ars_events::Redactor;
-use ars_runs::RunRecord;
+use ars_runs::{RunRecord, StoredRun};
 use ars_types::RunId;
 use ars_wire::runs::{EventsPage, ListRequest, ListResponse};
 use async_trait::async_trait;
@@ -59,7 +59,7 @@ impl RunStore for NoHistory {
         no_history()
     }
 
-    async fn list(&self, _request: &ListRequest) -> Result<ListResponse, StoreError> {
+    async fn list(&self, _request: &ListRequest) -> Result<ListResponse<StoredRun>, StoreError> {
         no_history()
     }
 

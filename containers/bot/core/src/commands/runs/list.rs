@@ -116,6 +116,7 @@ impl Command for List {
             before: input.before,
             before_id: input.before_id,
             limit: input.limit,
+            has_diagnoses: false,
         };
         let page = call.queries().page(call.viewer, &request).await;
         let next_before = page.next.map(|Cursor { finished_at, id }| CursorView { finished_at, id });

@@ -77,6 +77,16 @@ async fn list_has_only_readable_runs() {
     assert_eq!(lists.last().unwrap().visible_to, None, "all channels need no predicate");
 }
 
+#[tokio::test]
+async fn list_requests_read_no_more_than_shown() {
+    let desk = seeded(1);
+    desk.output(&operator(), "runs.list", json!({ "status": "all" })).await;
+    desk.output(&operator(), "friction.report", json!({})).await;
+    let lists = desk.runs.lists.lock().unwrap();
+    let requested: Vec<_> = lists.iter().map(|list| (list.diagnosis, list.max_scanned)).collect();
+    assert_eq!(requested, [(Some(false), Some(5_000)), (Some(true), None)]);
+}
+
 /// A listed run is metadata: no title, no event, no diagnosis.
 #[tokio::test]
 async fn listed_run_has_no_free_text() {

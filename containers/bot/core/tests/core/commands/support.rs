@@ -16,7 +16,7 @@ use ars_bot_core::{
 use ars_bot_ports::{Document, Documents, Memory, Replacement, RunStore, StoreError, StoreErrorKind, Stored};
 use ars_commands::{RawInput, Surface};
 use ars_events::{ActorKind, Redactor};
-use ars_runs::RunRecord;
+use ars_runs::{RunRecord, StoredRun};
 use ars_sql_native::NativeSql;
 use ars_store::Store as _;
 use ars_types::{ChannelName, ModelRef, RunId, StoreKey, UnixMillis, Visibility};
@@ -104,7 +104,7 @@ impl RunStore for SqlRuns {
         Ok(answer.summary)
     }
 
-    async fn list(&self, request: &ListRequest) -> Result<ListResponse, StoreError> {
+    async fn list(&self, request: &ListRequest) -> Result<ListResponse<StoredRun>, StoreError> {
         self.lists.lock().unwrap().push(request.clone());
         self.ask(RunVerb::List, request.clone())
     }

@@ -24,7 +24,7 @@ use ars_auth::{Actor, Grants};
 use ars_bot_core::{Capabilities, Core, Deps, settings::Settings};
 use ars_bot_ports::{Choices, IncomingMessage, *};
 use ars_events::{ActorKind, Redactor};
-use ars_runs::RunRecord;
+use ars_runs::{RunRecord, StoredRun};
 use ars_types::{ModelRef, RunId, RunStatus, StopMode, ThreadKey, UnixMillis, Visibility};
 use ars_wire::runs::{EventsPage, ListRequest, ListResponse};
 use async_trait::async_trait;
@@ -167,12 +167,13 @@ impl RunStore for MemoryStore {
         Ok(self.get(id).await?.map(|record| serde_json::to_value(record).unwrap()))
     }
 
-    async fn list(&self, _request: &ListRequest) -> Result<ListResponse, StoreError> {
+    async fn list(&self, _request: &ListRequest) -> Result<ListResponse<StoredRun>, StoreError> {
         if let Some(kind) = *self.down.lock().unwrap() {
             return Err(StoreError { kind, message: "as scripted".into() });
         }
         let puts = self.puts.lock().unwrap();
-        let items = puts.iter().map(|record| serde_json::to_value(record).unwrap()).collect();
+        let item = |record| serde_json::from_value(serde_json::to_value(record).unwrap()).unwrap();
+        let items = puts.iter().map(item).collect();
         Ok(ListResponse { items, next_before: None })
     }
 
