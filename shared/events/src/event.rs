@@ -265,6 +265,8 @@ pub enum NoteKind {
     SandboxDead,
     /// No sandbox was free.
     FleetBusy,
+    /// The run waits for a free slot, or waited for one.
+    Queued,
     /// A stop was requested.
     StopRequested,
     /// The run stopped.

@@ -39,6 +39,8 @@ pub enum ErrorCode {
     PayloadTooLarge,
     /// The body did not arrive in time.
     RequestTimeout,
+    /// The caller exceeds a limit of its own. A later request may succeed.
+    RateLimited,
 
     /// The JSON-RPC body is not JSON.
     ParseError,
@@ -55,7 +57,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Unauthorized,
         Self::InvalidInput,
         Self::NotFound,
@@ -71,6 +73,7 @@ impl ErrorCode {
         Self::LengthRequired,
         Self::PayloadTooLarge,
         Self::RequestTimeout,
+        Self::RateLimited,
         Self::ParseError,
         Self::InvalidRequest,
         Self::MethodNotFound,
@@ -96,6 +99,7 @@ impl ErrorCode {
             Self::LengthRequired => "length_required",
             Self::PayloadTooLarge => "payload_too_large",
             Self::RequestTimeout => "request_timeout",
+            Self::RateLimited => "rate_limited",
             Self::ParseError => "parse_error",
             Self::InvalidRequest => "invalid_request",
             Self::MethodNotFound => "method_not_found",
@@ -122,6 +126,7 @@ impl ErrorCode {
             Self::LengthRequired => 411,
             Self::PayloadTooLarge => 413,
             Self::UnsupportedMediaType => 415,
+            Self::RateLimited => 429,
             Self::Internal | Self::Failed => 500,
             Self::Unavailable | Self::Disabled => 503,
         }
@@ -149,6 +154,7 @@ impl ErrorCode {
             Self::NotFound => -32002,
             Self::Conflict => -32003,
             Self::Unavailable => -32004,
+            Self::RateLimited => -32005,
         }
     }
 
@@ -170,6 +176,7 @@ impl ErrorCode {
             | Self::LengthRequired
             | Self::PayloadTooLarge
             | Self::RequestTimeout
+            | Self::RateLimited
             | Self::ParseError
             | Self::InvalidRequest
             | Self::MethodNotFound
@@ -232,6 +239,7 @@ mod tests {
             (ErrorCode::ParseError, 400, -32700),
             (ErrorCode::InvalidRequest, 400, -32600),
             (ErrorCode::MethodNotFound, 404, -32601),
+            (ErrorCode::RateLimited, 429, -32005),
         ] {
             assert_eq!((code.http_status(), code.json_rpc_code()), (status, json_rpc), "{code}");
         }

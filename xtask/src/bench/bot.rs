@@ -24,6 +24,8 @@ const RELEASED: &str = "release";
 const TESTED: &str = "dev";
 /// The tokens of the measured bot and Worker; they live as long as the measurement.
 const TOKEN: &str = "bench";
+/// The measured runs and their viewers have one token, so its limits are off.
+const LIMITS: &str = "[limits]\nrequestsPerMinute = 0\nrunsPerCaller = 0\nruns = 0\nfollowUps = 0\n";
 /// Room that a run is given beyond the turns that are measured: its answer.
 const SPARE_TURNS: u32 = 2;
 /// How often the bot is asked whether its runs are recorded.
@@ -211,7 +213,7 @@ fn place(dir: &Path, turns: u32) -> Result<TempDir> {
         ensure!(status.success(), "git {}", step[0]);
     }
     let config = format!(
-        "[telemetry]\nprometheus = true\n[agents.coding]\nturns = {turns}\n[[repositories]]\nname = \"bench/bench\"\norigin = {}\n",
+        "{LIMITS}[telemetry]\nprometheus = true\n[agents.coding]\nturns = {turns}\n[[repositories]]\nname = \"bench/bench\"\norigin = {}\n",
         json!(repository.to_string_lossy())
     );
     fs::write(place.path().join("ars.toml"), config)?;

@@ -19,6 +19,7 @@ use crate::{
     live::Live,
     registry::Registry,
     settings::Settings,
+    slots::Slots,
     threads::Threads,
 };
 
@@ -51,6 +52,7 @@ struct Inner {
     registry: Registry,
     history: HistoryWriter,
     threads: Threads,
+    slots: Slots,
     day_spend: Arc<DaySpend>,
     live: Option<Live>,
     hand_off: CancellationToken,
@@ -91,6 +93,7 @@ impl RunContext {
             registry: Registry::drawing_from(randomness, clock, redactor),
             history: HistoryWriter::new(Arc::clone(&deps.store)),
             threads: Threads::default(),
+            slots: Slots::new(deps.settings.load),
             day_spend: Arc::default(),
             live,
             hand_off: CancellationToken::new(),
@@ -169,6 +172,11 @@ impl RunContext {
     /// The threads with a live run.
     pub(crate) fn threads(&self) -> &Threads {
         &self.inner.threads
+    }
+
+    /// The slots of live runs.
+    pub(crate) fn slots(&self) -> &Slots {
+        &self.inner.slots
     }
 
     /// The work in flight.

@@ -113,6 +113,9 @@ pub(crate) enum Refused {
     /// Another process reclaimed it.
     #[error("another process owns the run")]
     Fenced,
+    /// The request of a waiting run is rejected here.
+    #[error("its request is rejected: {0}")]
+    Request(String),
     /// No randomness for the run's token.
     #[error("no randomness")]
     Randomness,

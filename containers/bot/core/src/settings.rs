@@ -13,6 +13,8 @@ use ars_bot_tools::agents::AgentSpec;
 use ars_settings::Scopes;
 use ars_types::{Effort, ModelRef, RunId};
 
+use crate::load_limits::LoadLimits;
+
 /// The installation's settings.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
@@ -48,6 +50,8 @@ pub struct Settings {
     pub restrictions: Restrictions,
     /// Grants added to actors by id.
     pub grants: BTreeMap<String, Grants>,
+    /// Limits of requests and runs.
+    pub load: LoadLimits,
     /// Base of run links, without a trailing slash.
     pub public_base_url: Option<String>,
     /// Earlier turns of the thread are published as `context` events.

@@ -4,6 +4,7 @@
 //! pages (`surfaces::runs`).
 
 use ars_auth::Rejection;
+use ars_bot_ports::{Overload, texts};
 use ars_wire::{ErrorCode, ingress::ErrorBody};
 use axum::{
     http::{HeaderValue, StatusCode, header},
@@ -33,6 +34,8 @@ pub(crate) enum IngressError {
     AnswerGone,
     /// The ledger did not answer whether the `Idempotency-Key` is new, or how its run ended.
     Unavailable,
+    /// A limit on requests or runs is reached.
+    Overloaded(Overload),
     /// The process is shutting down and accepted no part of the request. The next process will.
     Draining,
     /// The core failed outside its own error handling.
@@ -42,6 +45,12 @@ pub(crate) enum IngressError {
 impl From<Rejection> for IngressError {
     fn from(rejection: Rejection) -> Self {
         Self::Gate(rejection)
+    }
+}
+
+impl From<Overload> for IngressError {
+    fn from(overload: Overload) -> Self {
+        Self::Overloaded(overload)
     }
 }
 
@@ -72,6 +81,7 @@ impl IngressError {
             Self::TooSlow => ErrorCode::RequestTimeout,
             Self::BadBody(_) | Self::KeyReused => ErrorCode::InvalidInput,
             Self::AnswerGone => ErrorCode::Conflict,
+            Self::Overloaded(overload) => overload.error_code(),
             Self::Draining | Self::Unavailable => ErrorCode::Unavailable,
             Self::Internal => ErrorCode::Internal,
         }
@@ -98,6 +108,7 @@ impl IngressError {
                 let detail = "the Idempotency-Key could not be looked up; try again";
                 ("unavailable".to_owned(), Some(detail))
             }
+            Self::Overloaded(overload) => (texts::overload(*overload), None),
             Self::Draining => {
                 let detail = "the service is being restarted and did not start this request; try again";
                 ("unavailable".to_owned(), Some(detail))
@@ -106,7 +117,10 @@ impl IngressError {
         };
         let code = self.code();
         // The other bodies carry no code: their status is enough, and the contract fixes their bytes.
-        let is_coded = matches!(self, Self::Gate(Rejection::Forbidden) | Self::Draining | Self::Unavailable);
+        let is_coded = matches!(
+            self,
+            Self::Gate(Rejection::Forbidden) | Self::Overloaded(_) | Self::Draining | Self::Unavailable
+        );
         let shown = is_coded.then_some(code);
         let body = ErrorBody { error, code: shown, detail: detail.map(str::to_owned) };
         let mut response = respond::json(self.status(), &body);
@@ -117,6 +131,9 @@ impl IngressError {
             // The rest of the body is not wanted, so the connection cannot carry another request.
             Self::TooLarge | Self::TooSlow => {
                 response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
+            Self::Overloaded(overload) => {
+                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(overload.wait_s()));
             }
             Self::Draining | Self::Unavailable => {
                 response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(NEXT_PROCESS_S));

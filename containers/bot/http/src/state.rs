@@ -4,10 +4,16 @@ use std::sync::Arc;
 
 use ars_auth::TokenMap;
 use ars_bot_core::Core;
+use ars_bot_ports::Overload;
 use ars_wire::health::Build;
 use axum::http::HeaderName;
 
-use crate::{Dashboard, auth::attempts::Attempts, server::LagMeter, surfaces::ingress::FirstRequests};
+use crate::{
+    Dashboard,
+    auth::attempts::Attempts,
+    server::{LagMeter, Rates},
+    surfaces::ingress::FirstRequests,
+};
 
 /// The state of the HTTP surface. Cheap to clone.
 #[derive(Clone)]
@@ -18,6 +24,8 @@ pub struct HttpState {
     pub(crate) tokens: Arc<TokenMap>,
     /// Used by the ingress, for requests with an idempotency key.
     pub(crate) first_requests: Arc<FirstRequests>,
+    /// Used by every route that accepts requests or writes.
+    pub(crate) rates: Arc<Rates>,
     /// Used by the gate of the run pages.
     pub(crate) dashboard: Arc<Dashboard>,
     /// Used by the sign-in form.
@@ -44,6 +52,7 @@ impl HttpState {
             core,
             tokens,
             first_requests: Arc::default(),
+            rates: Arc::default(),
             dashboard: Arc::default(),
             sign_ins: Arc::default(),
             bearers: Arc::default(),
@@ -53,6 +62,15 @@ impl HttpState {
             metrics: None,
             crash: None,
         }
+    }
+
+    /// Counts a request of an actor.
+    ///
+    /// # Errors
+    /// The limit of its requests in a minute.
+    pub(crate) fn count(&self, actor: &str) -> Result<(), Overload> {
+        let limit = self.core.settings().load.requests_per_minute;
+        self.rates.admit(actor, limit, self.core.clock().now())
     }
 
     /// Returns the state with another mode of the dashboard gate.

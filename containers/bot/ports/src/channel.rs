@@ -38,6 +38,12 @@ pub trait ChannelIo: Send + Sync {
     /// Called when an earlier request had the message's idempotency key; no effect and no reply follow.
     fn repeats(&self, _first: &FirstUse) {}
 
+    /// Returns whether the requester's run may wait for a free slot.
+    /// A channel with a waiting caller returns `false`, and the request is refused.
+    fn may_wait(&self) -> bool {
+        true
+    }
+
     /// Shows a short status line. Most channels ignore it.
     fn status(&self, _text: &str) {}
 

@@ -43,7 +43,7 @@ pub use memory::{Memory, Written};
 pub use message::{Choices, IncomingMessage};
 pub use model::{ModelClient, ModelDelta, ModelRequest, Models, RetryCause};
 pub use randomness::Randomness;
-pub use refusal::{DirectiveFault, LiveRunFacts, Notice, Refusal, ThreadRefusal};
+pub use refusal::{DirectiveFault, LiveRunFacts, Notice, Overload, Refusal, ThreadRefusal};
 pub use run_store::{RunStore, Stored};
 pub use schedules::Schedules;
 pub use skills::{Skill, Skills};

@@ -24,6 +24,9 @@ const LEDGER_FLUSHES: &str = "ars_ledger_flushes_total";
 const LEDGER_EVENTS: &str = "ars_ledger_events_flushed_total";
 const STORE_SECONDS: &str = "ars_store_request_duration_seconds";
 const VIEWERS: &str = "ars_stream_viewers";
+const REFUSED: &str = "ars_requests_refused_total";
+const QUEUED_RUNS: &str = "ars_queued_runs";
+const QUEUE_SECONDS: &str = "ars_run_queue_duration_seconds";
 const LOST_RECORDS: &str = "ars_run_records_lost_total";
 
 /// Label of a tool that the run does not have, because a model can invent any name.
@@ -71,6 +74,9 @@ pub fn describe() {
     describe_counter!(LEDGER_EVENTS, "Events that the live-run ledger took in");
     describe_histogram!(STORE_SECONDS, "Time of a store request, by operation and outcome");
     describe_gauge!(VIEWERS, "Viewers that follow a stream");
+    describe_counter!(REFUSED, "Requests refused because of a limit, by limit");
+    describe_gauge!(QUEUED_RUNS, "Runs that wait for a slot");
+    describe_histogram!(QUEUE_SECONDS, "Time that a run waited for a slot");
     describe_counter!(LOST_RECORDS, "Final run records that could not be written");
     // Alerts compare with an earlier value, so the series must exist before the first loss.
     counter!(LOST_RECORDS).absolute(0);
@@ -133,6 +139,21 @@ pub fn ledger_flush(outcome: Outcome, events: usize) {
 /// Counts a request to a store. `operation` is a route or a verb, never a path with an id.
 pub fn store_request(operation: &'static str, outcome: Outcome, took: Duration) {
     histogram!(STORE_SECONDS, "operation" => operation, "outcome" => outcome.as_str()).record(took);
+}
+
+/// Counts a request that a limit refuses. `limit` is the name of the limit's setting.
+pub fn refused(limit: &'static str) {
+    counter!(REFUSED, "limit" => limit).increment(1);
+}
+
+/// Sets the number of runs that wait for a slot.
+pub fn queued_runs(count: usize) {
+    gauge!(QUEUED_RUNS).set(count as f64);
+}
+
+/// Records how long a run waited for a slot.
+pub fn run_left_queue(waited: Duration) {
+    histogram!(QUEUE_SECONDS).record(waited);
 }
 
 /// Counts a lost final record.

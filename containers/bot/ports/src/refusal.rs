@@ -57,6 +57,90 @@ pub enum Refusal {
     },
     /// The run could not be created.
     NotStarted,
+    /// A limit on requests or runs is reached.
+    Overloaded(Overload),
+}
+
+/// A limit that a request exceeds. A later request may succeed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overload {
+    /// The caller's requests of a minute.
+    Rate {
+        /// The limit.
+        limit: u32,
+        /// Seconds until the next request is accepted.
+        wait_s: u32,
+    },
+    /// The caller's live runs.
+    OwnRuns {
+        /// The limit.
+        limit: u32,
+    },
+    /// The live runs of all callers.
+    Runs {
+        /// The limit.
+        limit: u32,
+    },
+    /// The caller's runs that wait for a slot.
+    OwnQueue {
+        /// The limit.
+        limit: u32,
+    },
+    /// The waiting runs of all callers.
+    Queue {
+        /// The limit.
+        limit: u32,
+    },
+    /// The unread follow-ups of a live run.
+    FollowUps {
+        /// The limit.
+        limit: u32,
+    },
+    /// The bytes of the unread follow-ups of a live run.
+    FollowUpBytes {
+        /// The limit.
+        limit: u32,
+    },
+}
+
+/// Seconds after which a request that exceeds a limit on runs or follow-ups is worth another attempt.
+const RETRY_INTERVAL_S: u32 = 15;
+
+impl Overload {
+    /// Returns the seconds after which another attempt may succeed.
+    pub const fn wait_s(self) -> u32 {
+        match self {
+            Self::Rate { wait_s, .. } => wait_s,
+            _ => RETRY_INTERVAL_S,
+        }
+    }
+
+    /// Returns the code: the caller's own limit, or the service's.
+    pub const fn error_code(self) -> ErrorCode {
+        match self {
+            Self::Runs { .. } | Self::Queue { .. } => ErrorCode::Unavailable,
+            _ => ErrorCode::RateLimited,
+        }
+    }
+
+    /// Returns the name of the limit's setting, which is its label in metrics too.
+    pub const fn setting(self) -> &'static str {
+        match self {
+            Self::Rate { .. } => "requestsPerMinute",
+            Self::OwnRuns { .. } => "runsPerCaller",
+            Self::Runs { .. } => "runs",
+            Self::OwnQueue { .. } => "queuedRunsPerCaller",
+            Self::Queue { .. } => "queuedRuns",
+            Self::FollowUps { .. } => "followUps",
+            Self::FollowUpBytes { .. } => "followUpBytes",
+        }
+    }
+}
+
+impl From<Overload> for Refusal {
+    fn from(overload: Overload) -> Self {
+        Self::Overloaded(overload)
+    }
 }
 
 /// The reason for which a message of an occupied thread is rejected.
@@ -165,6 +249,7 @@ impl Refusal {
             | Self::BudgetSpent { .. }
             | Self::BudgetReserved { .. } => ErrorCode::Unavailable,
             Self::NotStarted => ErrorCode::Internal,
+            Self::Overloaded(overload) => overload.error_code(),
         }
     }
 }

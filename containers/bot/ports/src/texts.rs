@@ -6,7 +6,9 @@
 use ars_agent::money::dollars;
 use ars_types::ModelRef;
 
-use super::{DirectiveFault, LiveRunFacts, ModelError, ModelErrorKind, Notice, Refusal, ThreadRefusal};
+use super::{
+    DirectiveFault, LiveRunFacts, ModelError, ModelErrorKind, Notice, Overload, Refusal, ThreadRefusal,
+};
 
 /// The answer of a run that panicked.
 pub const INTERNAL_ERROR: &str = "❌ The run failed because of an internal error.";
@@ -48,8 +50,36 @@ pub fn refusal(refusal: &Refusal) -> String {
         ),
         Refusal::NotStarted => "❌ The run could not be started.".to_owned(),
         Refusal::ThreadOccupied(thread) => occupied(thread),
+        Refusal::Overloaded(limit) => format!("⏳ Not run: {}.", overload(*limit)),
     }
 }
+
+/// Returns the exceeded limit and the time of another attempt, for error bodies.
+pub fn overload(overload: Overload) -> String {
+    let limit = match overload {
+        Overload::Rate { limit, .. } => format!("{limit} requests a minute"),
+        Overload::OwnRuns { limit } => format!("{limit} live runs of one caller"),
+        Overload::Runs { limit } => format!("{limit} live runs of all callers"),
+        Overload::OwnQueue { limit } => format!("{limit} waiting runs of one caller"),
+        Overload::Queue { limit } => format!("{limit} waiting runs of all callers"),
+        Overload::FollowUps { limit } => format!("{limit} unread follow-ups of a run"),
+        Overload::FollowUpBytes { limit } => format!("{limit} bytes of unread follow-ups of a run"),
+    };
+    format!("the limit of {limit} is reached; try again in {} s", overload.wait_s())
+}
+
+/// Returns the status line and event text of a run that waits.
+pub fn queued(position: u32) -> String {
+    format!("waiting for a free slot, position {position}")
+}
+
+/// Returns the event text of a run that waited.
+pub fn left_queue(seconds: i64) -> String {
+    format!("started after waiting {seconds} s for a free slot")
+}
+
+/// The answer of a run that was stopped while it waited for a slot.
+pub const STOPPED_IN_QUEUE: &str = "⏹️ The run was stopped while it waited for a free slot. Nothing was run.";
 
 /// Returns the text for a caller after another process has taken over the run.
 pub fn run_continues_elsewhere(page: &str) -> String {

@@ -45,6 +45,9 @@ pub struct RunState {
         deserialize_with = "lenient"
     )]
     pub attempts: Option<Attempts>,
+    /// The request of a run that waits for a slot, from which another process starts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queued: Option<Value>,
     /// Fields of a later version.
     #[serde(flatten)]
     pub extra: Map<String, Value>,

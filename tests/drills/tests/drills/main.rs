@@ -12,6 +12,7 @@ mod deploys;
 mod hostile;
 mod idempotency;
 mod kills;
+mod overload;
 mod points;
 mod searched;
 

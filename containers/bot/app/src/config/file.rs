@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use super::{
     ConfigError, dashboard, grants,
     history::{RunHistory, Worker},
+    limits,
     memory::Memory,
     providers, scopes, spending,
 };
@@ -28,6 +29,8 @@ pub struct File {
     pub defaults: Defaults,
     /// Budgets by agent.
     pub agents: BTreeMap<String, AgentBudget>,
+    /// Limits of requests and runs.
+    pub limits: limits::Limits,
     /// Limits of the costs of runs.
     pub money: spending::Money,
     /// Prices of models, by `provider/model`.

@@ -8,6 +8,7 @@ mod file;
 mod format;
 mod grants;
 mod history;
+mod limits;
 mod memory;
 mod providers;
 mod remote;

@@ -61,6 +61,7 @@ impl File {
                 .collect(),
             restrictions: grants::restrictions(&self.restrict)?,
             grants: grants::grants(&self.grants)?,
+            load: self.limits.load(),
             public_base_url: public_base_url.map(|url| url.trim_end_matches('/').to_owned()),
             include_context: self.run_history.include_context,
             report_min_runs: self.self_improvement.min_runs,

@@ -3,17 +3,22 @@
 //!
 //! Not here: the permission to steer and its delivery (`steer`), and the plan of a new run (`plan`).
 
-use ars_bot_ports::{Notice, Refusal};
-use ars_types::RefName;
+use ars_bot_ports::{Notice, Overload, Refusal};
+use ars_types::{RefName, ThreadKey};
+use serde_json::Value;
 
 use super::{
     authorize::AuthorizedRequest,
+    parse::{ParsedRequest, recent},
     plan::{RunPlan, plan_run},
-    request::Stage,
+    request::{Request, Stage},
     steer::Steering,
 };
 use crate::{
     context::RunContext,
+    live::QueuedRequest,
+    load_limits::caller,
+    slots::RunSlot,
     threads::{Claim, Work},
 };
 
@@ -29,6 +34,10 @@ pub(super) enum Admission {
 pub(crate) struct AdmittedRequest {
     /// The claim of the thread.
     pub(crate) claim: Claim,
+    /// The slot of its run, or its place in the queue.
+    pub(crate) slot: RunSlot,
+    /// The stored request of a run that waits.
+    pub(crate) queued: Option<Value>,
     /// The plan of its run.
     pub(crate) plan: RunPlan,
     /// The stages from admission on.
@@ -47,7 +56,7 @@ pub(super) async fn admit(
     let thread = &authorized.request.message.thread_key;
     let choices = &authorized.parsed.choices;
     let started_at = context.clock().now();
-    let (claim, plan) = loop {
+    let (claim, (slot, queued), plan) = loop {
         if let Some(notice) = steering.steer_local(context).await? {
             return Ok(Admission::Steered(notice));
         }
@@ -59,15 +68,48 @@ pub(super) async fn admit(
                 return steered.map(Admission::Steered).ok_or(refusal);
             }
         };
+        let slot = match slot(context, authorized) {
+            Ok(slot) => slot,
+            Err(overload) if is_occupied_elsewhere(context, thread).await => {
+                let steered = steering.steer_any_remote(context).await?;
+                return steered.map(Admission::Steered).ok_or(overload.into());
+            }
+            Err(overload) => return Err(overload.into()),
+        };
         let work = work(authorized, &plan);
         // `None` when another message claimed the thread concurrently, which is then steered.
         if let Ok(claim) = context.threads().claim(thread, work, context.clock().now()) {
-            break (claim, plan);
+            break (claim, slot, plan);
         }
     };
     let ended_at = context.clock().now();
     let stages = vec![Stage { name: "dispatch.admission", started_at, ended_at }];
-    Ok(Admission::Claimed(Box::new(AdmittedRequest { claim, plan, stages })))
+    Ok(Admission::Claimed(Box::new(AdmittedRequest { claim, slot, queued, plan, stages })))
+}
+
+/// Takes a slot, or a place in the queue for a request that may wait.
+fn slot(
+    context: &RunContext,
+    authorized: &AuthorizedRequest<'_>,
+) -> Result<(RunSlot, Option<Value>), Overload> {
+    let Request { message, may_wait, .. } = authorized.request;
+    let caller = caller(&message.actor.id);
+    let overload = match context.slots().take(&caller) {
+        Ok(slot) => return Ok((RunSlot::Free(slot), None)),
+        Err(overload) => overload,
+    };
+    let ParsedRequest { history, choices, .. } = authorized.parsed;
+    let queued = if *may_wait { QueuedRequest::stored(message, recent(history), choices) } else { None };
+    let Some(queued) = queued else { return Err(overload) };
+    let slot = context.slots().take_or_wait(&caller, message.received_at)?;
+    Ok((slot, Some(queued)))
+}
+
+/// Returns whether another process has a live run of the thread, from a listing that many messages share.
+async fn is_occupied_elsewhere(context: &RunContext, thread: &ThreadKey) -> bool {
+    let Some(live) = context.live() else { return false };
+    let listing = live.rows(context.clock()).await;
+    listing.rows().iter().any(|row| row.facts.as_ref().is_some_and(|facts| facts.thread_key == *thread))
 }
 
 /// Returns the facts that later messages of the thread are checked against.

@@ -30,7 +30,7 @@ pub(super) async fn serve(
     request: Request,
     invocation: Invocation,
 ) -> Result<(), ReplyError> {
-    let Request { message, io, in_flight } = request;
+    let Request { message, io, in_flight, .. } = request;
     let id = context.registry().mint();
     let run = match context.registry().create(id, facts(context, &message)) {
         Ok(run) => run,

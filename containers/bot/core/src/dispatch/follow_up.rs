@@ -50,7 +50,7 @@ impl Core {
             return Err(FollowUpError::Run(QueryError::NotFound));
         };
         // An unread follow-up becomes a run of its own, which has a page and no other channel.
-        let request = Request { message, io: Arc::new(NobodyListens), in_flight };
+        let request = Request { message, io: Arc::new(NobodyListens), may_wait: true, in_flight };
         let steering = Steering::verbatim(&request);
         let steered = match steering.steer_local(&self.context).await {
             Ok(None) => steering.steer_any_remote(&self.context).await,
@@ -59,7 +59,10 @@ impl Core {
         match steered {
             Ok(Some(_)) => Ok(()),
             Ok(None) => Err(FollowUpError::Run(QueryError::AlreadyFinished)),
-            Err(refusal) => Err(FollowUpError::Refused(refusal)),
+            Err(refusal) => {
+                super::pipeline::count(&refusal);
+                Err(FollowUpError::Refused(refusal))
+            }
         }
     }
 }

@@ -9,6 +9,11 @@ use super::{
 };
 use crate::context::RunContext;
 
+/// Maximum earlier turns for the model and in `context` events.
+const MAX_CONTEXT_TURNS: usize = 20;
+/// Maximum bytes of these turns.
+const MAX_CONTEXT_BYTES: usize = 256 << 10;
+
 /// A request with parsed text.
 pub(crate) struct ParsedRequest {
     /// Earlier turns of the thread, oldest first.
@@ -55,4 +60,32 @@ fn merge(over: Choices, under: Choices) -> Choices {
 
 fn user_texts(history: &[HistoryTurn]) -> impl Iterator<Item = &str> {
     history.iter().filter(|turn| turn.role == Role::User).map(|turn| turn.text.as_str())
+}
+
+/// Returns the newest earlier turns that fit, oldest first.
+pub(crate) fn recent(history: &[HistoryTurn]) -> &[HistoryTurn] {
+    let mut bytes = 0;
+    let fitting = history.iter().rev().take(MAX_CONTEXT_TURNS).take_while(|turn| {
+        bytes += turn.text.len();
+        bytes <= MAX_CONTEXT_BYTES
+    });
+    &history[history.len() - fitting.count()..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(role: Role, text: &str) -> HistoryTurn {
+        HistoryTurn { role, text: text.into() }
+    }
+
+    #[test]
+    fn newest_turns_that_fit_are_kept() {
+        let many: Vec<_> = (0..30).map(|n| said(Role::User, &n.to_string())).collect();
+        assert_eq!(recent(&many).len(), MAX_CONTEXT_TURNS);
+        assert_eq!(recent(&many)[0].text, "10");
+        let big = vec![said(Role::User, &"x".repeat(MAX_CONTEXT_BYTES)), said(Role::User, "y")];
+        assert_eq!(recent(&big).len(), 1);
+    }
 }

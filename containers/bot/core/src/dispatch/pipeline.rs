@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use ars_bot_ports::{ChannelIo, IncomingMessage, Notice, Refusal, ReplyError, ThreadRefusal};
+use ars_bot_ports::{ChannelIo, IncomingMessage, Notice, Refusal, ReplyError, ThreadRefusal, metrics};
 use ars_wire::idempotency::FirstUse;
 
 use super::{
@@ -50,7 +50,8 @@ pub(crate) async fn dispatch(context: &RunContext, message: IncomingMessage, io:
         io.rejected_by_shutdown();
         return log_undelivered(io.refused(&Refusal::ShuttingDown).await);
     };
-    let request = Request { message, io, in_flight };
+    let may_wait = io.may_wait();
+    let request = Request { message, io, may_wait, in_flight };
     if let Some(recognized) = context.command_registry().recognize(&request.message.text) {
         return log_undelivered(command::serve(context, request, recognized).await);
     }
@@ -72,7 +73,9 @@ pub(crate) async fn serve_requeued(mut queue: RequeueReceiver) {
 /// it to run and may read the refusal on the channel of the run that did not read it.
 async fn dispatch_requeued(requeued: Requeued) {
     let Requeued { context, message, io, in_flight } = requeued;
-    if let Err(rejected) = serve(&context, Request { message, io, in_flight }).await {
+    // Its sender has an answer already, so it always may.
+    let request = Request { message, io, may_wait: true, in_flight };
+    if let Err(rejected) = serve(&context, request).await {
         let Rejected { request, refusal } = *rejected;
         let text = request.message.text.clone();
         log_undelivered(request.io.notify(&Notice::FollowUpRejected { refusal, text }).await);
@@ -86,6 +89,7 @@ async fn serve(context: &RunContext, request: Request) -> Result<(), Box<Rejecte
         Ok(Dispatched::Steered(notice)) => log_undelivered(request.io.notify(&notice).await),
         Ok(Dispatched::Repeated(first)) => request.io.repeats(&first),
         Err(refusal) => {
+            count(&refusal);
             let IncomingMessage { actor, channel_id, .. } = &request.message;
             tracing::info!(actor = %actor.id, channel = %channel_id, code = %refusal.error_code().as_str(), "request refused");
             return Err(Box::new(Rejected { request, refusal }));
@@ -124,6 +128,13 @@ async fn run_stages(context: &RunContext, request: &Request) -> Result<Dispatche
         }
     }
     Err(ThreadRefusal::Busy.into())
+}
+
+/// Counts a request that a limit refuses.
+pub(super) fn count(refusal: &Refusal) {
+    if let Refusal::Overloaded(overload) = refusal {
+        metrics::refused(overload.setting());
+    }
 }
 
 fn log_undelivered(delivered: Result<(), ReplyError>) {

@@ -11,6 +11,8 @@ use crate::in_flight::InFlight;
 pub(crate) struct Request {
     pub(crate) message: IncomingMessage,
     pub(crate) io: Arc<dyn ChannelIo>,
+    /// Its run may wait for a slot.
+    pub(crate) may_wait: bool,
     /// Held until the request's run is recorded, or its refusal is delivered.
     pub(crate) in_flight: InFlight,
 }

@@ -91,6 +91,7 @@ impl<'a> Steering<'a> {
             // One note for all attempts: copies of a message are recognized by their delivery id.
             let note =
                 copy.get_or_insert_with(|| Note::of(&self.request.message, self.text(context, &owner)));
+            let _room = occupant.mailbox.reserve(&note.text, &context.settings().load)?;
             let inbox_seq = match &occupant.run {
                 // A failure loses nothing, because the run of this process reads its mailbox.
                 Some(run) => self.queue(context, run, note).await.unwrap_or_default(),

@@ -6,6 +6,7 @@ mod drive;
 mod finish;
 mod prepare;
 mod prompt;
+mod queue;
 mod requeue;
 mod resume;
 mod start;

@@ -6,7 +6,7 @@
 use std::panic::AssertUnwindSafe;
 
 use ars_agent::{Role, Turn};
-use ars_bot_ports::{HistoryTurn, Refusal, metrics, texts};
+use ars_bot_ports::{HistoryTurn, IncomingMessage, Refusal, metrics, texts};
 use ars_events::EventBody;
 use futures::FutureExt as _;
 
@@ -14,26 +14,25 @@ use super::{
     active::ActiveRun,
     drive::StartFrom,
     prepare::{Source, prepare_run},
+    queue::Waited,
 };
 use crate::{
     context::RunContext,
-    dispatch::{AdmittedRequest, ClaimedRun, DispatchedRun, ParsedRequest, Request, Stage},
+    dispatch::{
+        AdmittedRequest, ClaimedRun, DispatchedRun, ParsedRequest, PlannedRequest, Request, Stage, recent,
+    },
     history::{self, RunTotals},
     live::LedgerClaim,
     registry::RunHandle,
-    run::{self, Span, SpanResult, Spans},
+    run::{self, Assignment, Span, SpanResult, Spans},
+    slots::RunSlot,
     unread::release,
 };
-
-/// Maximum earlier turns for the model and in `context` events.
-const MAX_CONTEXT_TURNS: usize = 20;
-/// Maximum bytes of these turns.
-const MAX_CONTEXT_BYTES: usize = 256 << 10;
 
 /// Creates the claimed run, prepares it, drives it and finishes it.
 pub(crate) async fn start(context: &RunContext, request: Request, dispatched: DispatchedRun) {
     let DispatchedRun { parsed, resolved, claimed } = dispatched;
-    let ClaimedRun { id, facts, admitted, mut assignment, is_tracked } = claimed;
+    let ClaimedRun { id, facts, admitted, assignment, is_tracked } = claimed;
     let run = match context.registry().create(id, facts) {
         Ok(run) => run,
         Err(error) => {
@@ -52,17 +51,39 @@ pub(crate) async fn start(context: &RunContext, request: Request, dispatched: Di
         Some(live) => LedgerClaim::Unconfirmed(live.track_unconfirmed(&run, mailbox)),
         None => LedgerClaim::Untracked,
     };
+    if let (Some(queued), Some(tracked)) = (admitted.queued, claim.tracked()) {
+        // Before the requester learns of the run: a run that may wait is stored first.
+        tracked.wait_in_queue(queued).await;
+    }
     metrics::run_started(assignment.agent.name);
     request.io.run_started(run.id());
     let view = run.view();
     let totals = RunTotals::provisional(view.started_at);
     let provisional = context.history().begin(history::record(&view, totals));
 
-    let Request { message, io, in_flight } = request;
-    let AdmittedRequest { claim: thread, plan, .. } = admitted;
+    let Request { message, io, in_flight, .. } = request;
+    let AdmittedRequest { claim: thread, slot, plan, .. } = admitted;
     let active = ActiveRun { run, spans, request: root, thread, claim, provisional, io, in_flight };
+    let planned = PlannedRequest { parsed, resolved, plan };
+    begin(context, active, assignment, slot, &message, &planned).await;
+}
+
+/// Waits for the run's slot, prepares the run, drives it and finishes it.
+pub(super) async fn begin(
+    context: &RunContext,
+    active: ActiveRun,
+    mut assignment: Assignment,
+    slot: RunSlot,
+    message: &IncomingMessage,
+    planned: &PlannedRequest,
+) {
+    let slot = match active.slot(context, slot).await {
+        Waited::Slot(slot) => slot,
+        Waited::Over(report) => return active.finish(context, assignment, None, report).await,
+    };
+    let PlannedRequest { parsed, resolved, plan } = planned;
     let conversation = initial_conversation(recent(&parsed.history), &parsed.directives.text);
-    let source = Source { message: &message, parsed: &parsed, resolved: &resolved, plan: &plan };
+    let source = Source { message, parsed, resolved, plan };
     let prior_turns = conversation.len().saturating_sub(1);
     let prepared = prepare_run(context, &source, &active, &mut assignment, prior_turns);
     let (report, remembering) = match AssertUnwindSafe(prepared).catch_unwind().await {
@@ -79,6 +100,8 @@ pub(crate) async fn start(context: &RunContext, request: Request, dispatched: Di
             (run::not_begun(texts::INTERNAL_ERROR.to_owned()), None)
         }
     };
+    // Before the reply, so that a caller at its limit may send its next request as soon as it has the answer.
+    drop(slot);
     active.finish(context, assignment, remembering, report).await;
 }
 
@@ -111,16 +134,6 @@ fn publish_head(
     root
 }
 
-/// Returns the newest earlier turns that fit, oldest first.
-fn recent(history: &[HistoryTurn]) -> &[HistoryTurn] {
-    let mut bytes = 0;
-    let fitting = history.iter().rev().take(MAX_CONTEXT_TURNS).take_while(|turn| {
-        bytes += turn.text.len();
-        bytes <= MAX_CONTEXT_BYTES
-    });
-    &history[history.len() - fitting.count()..]
-}
-
 /// Returns the initial conversation: providers require a user's turn first and no empty text.
 fn initial_conversation(earlier: &[HistoryTurn], request: &str) -> Vec<Turn> {
     let spoken = earlier.iter().filter(|turn| !turn.text.trim().is_empty());
@@ -136,15 +149,6 @@ mod tests {
 
     fn said(role: Role, text: &str) -> HistoryTurn {
         HistoryTurn { role, text: text.into() }
-    }
-
-    #[test]
-    fn newest_turns_that_fit_are_kept() {
-        let many: Vec<_> = (0..30).map(|n| said(Role::User, &n.to_string())).collect();
-        assert_eq!(recent(&many).len(), MAX_CONTEXT_TURNS);
-        assert_eq!(recent(&many)[0].text, "10");
-        let big = vec![said(Role::User, &"x".repeat(MAX_CONTEXT_BYTES)), said(Role::User, "y")];
-        assert_eq!(recent(&big).len(), 1);
     }
 
     #[test]

@@ -111,6 +111,31 @@ impl TrackedRun {
         });
     }
 
+    /// Stores the request of a run that waits for a slot, so that another process can start it.
+    /// Without an answer the run waits in this process only.
+    pub(crate) async fn wait_in_queue(&self, queued: Value) {
+        self.change(|state| state.queued = Some(queued));
+        let stored = self.store_state().await;
+        self.is_resumable.store(stored == Stepped::Stored, Ordering::Release);
+    }
+
+    /// Removes the request from the stored state before the run starts, so that no process starts it again.
+    /// Repeated until the ledger answers or `give_up` fires.
+    pub(crate) async fn leave_queue(&self, give_up: &CancellationToken) -> Stepped {
+        self.is_resumable.store(false, Ordering::Release);
+        self.change(|state| state.queued = None);
+        loop {
+            let stored = self.store_state().await;
+            if stored != Stepped::NotStored {
+                return stored;
+            }
+            tokio::select! {
+                () = tokio::time::sleep(LAST_WAIT) => {}
+                () = give_up.cancelled() => return stored,
+            }
+        }
+    }
+
     /// Continues from what another process stored: the number of turns, their size, and the state.
     pub async fn adopt(&self, turns: u64, size: usize, state: RunState) {
         *self.conversation.lock().await = Conversation::of(turns, size);

@@ -43,6 +43,9 @@ pub struct RunDetail {
     pub diagnosis: Option<Value>,
     /// Size of the record.
     pub bytes: Option<Number>,
+    /// Position among the runs that wait for a slot.
+    #[serde(skip)]
+    pub queue_position: Option<u32>,
     /// What the run is doing, as its channel shows it.
     pub activity: Option<String>,
     /// Link to the request.
@@ -64,6 +67,7 @@ impl RunEntry {
             sealed_at: run.sealed.map(|(at, _)| at.into()),
             reply_ok: run.sealed.and_then(|(_, reply_ok)| reply_ok),
             event_count: Some(run.event_count.into()),
+            queue_position: run.queue_position,
             ..RunDetail::default()
         };
         Self { summary: RunSummary::of_live(run), detail }

@@ -35,6 +35,8 @@ pub struct LiveRun {
     pub is_recording: bool,
     /// The requested stop.
     pub stop: Option<StopMode>,
+    /// Its position among the runs that wait for a slot, until it starts.
+    pub queue_position: Option<u32>,
     /// The number of published events.
     pub event_count: u64,
     /// The JSON of the kept events, in order.
@@ -93,6 +95,7 @@ pub(super) struct State {
     pub(super) sealed: Option<(UnixMillis, Option<bool>)>,
     is_recording: bool,
     stop: Option<StopMode>,
+    queue_position: Option<u32>,
     /// Another process owns it.
     pub(super) is_gone: bool,
 }
@@ -178,6 +181,7 @@ impl Run {
             sealed: state.sealed,
             is_recording: state.is_recording,
             stop: state.stop,
+            queue_position: state.queue_position,
             event_count: state.last_seq,
             events: state.backlog.after(0).map(|kept| Arc::clone(&kept.json)).collect(),
         }
@@ -261,6 +265,7 @@ impl Run {
 /// Returns whether an event belongs to the head of a run, if only such events precede it.
 fn is_head(body: &EventBody) -> bool {
     matches!(body, EventBody::Input { .. } | EventBody::Context { .. } | EventBody::RunMeta { .. })
+        || matches!(body, EventBody::RunNote { kind: NoteKind::Queued, .. })
         || matches!(&body, EventBody::SpanStart { name, .. } | EventBody::SpanEnd { name, .. }
             if name == "request" || name.starts_with("dispatch."))
 }
@@ -324,6 +329,12 @@ impl RunHandle {
     /// Sets the run's cost. Call it before the finish, which viewers wait for.
     pub fn set_cost(&self, cost: Option<u64>) {
         self.run.lock().cost = cost;
+    }
+
+    /// Sets the run's position among those that wait for a slot, or that it waits no more.
+    pub(crate) fn set_queue_position(&self, position: Option<u32>) {
+        self.run.lock().queue_position = position;
+        self.registry.changed(IndexChange::Upsert(self.run.id.clone()));
     }
 
     /// Marks the run finished. The first status wins.

@@ -349,7 +349,12 @@ pub fn not_begun(answer: String) -> DriverReport {
 }
 
 fn failed(answer: String) -> DriverExit {
-    DriverExit::Ended(RunOutcome { status: RunStatus::Failed, cut_short: true, answer: Some(answer) })
+    ended(RunStatus::Failed, answer)
+}
+
+/// The exit of a run that is cut short with this answer.
+pub fn ended(status: RunStatus, answer: String) -> DriverExit {
+    DriverExit::Ended(RunOutcome { status, cut_short: true, answer: Some(answer) })
 }
 
 pub(super) fn millis(ms: i64) -> Duration {

@@ -11,7 +11,7 @@ mod toolbox;
 mod watched;
 
 pub use assignment::{Assignment, BoundModel};
-pub use driver::{Driver, DriverExit, DriverReport, First, Resumption, not_begun};
+pub use driver::{Driver, DriverExit, DriverReport, First, Resumption, ended, not_begun};
 pub use spans::{MODEL_TURN, OpenSpan, Span, SpanResult, Spans};
 pub use tool_events::PublishedCalls;
 pub use toolbox::Toolbox;

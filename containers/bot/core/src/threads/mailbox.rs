@@ -9,9 +9,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use ars_bot_ports::{ChannelIo, IncomingMessage};
+use ars_bot_ports::{ChannelIo, IncomingMessage, Overload};
 
 use super::Note;
+use crate::load_limits::LoadLimits;
 
 /// One follow-up.
 #[derive(Clone)]
@@ -43,6 +44,8 @@ pub struct Mailbox {
 struct State {
     closed: Option<Closed>,
     waiting: Vec<FollowUp>,
+    /// Follow-ups that are being queued, with their bytes.
+    arriving: (usize, usize),
     /// Every number up to this one was received, which makes delivery idempotent.
     known_to: u64,
     /// Received numbers beyond it. Those between came through other processes and follow with a flush.
@@ -83,6 +86,20 @@ impl State {
     }
 }
 
+/// Room for one follow-up in a mailbox, until dropped.
+pub struct Room {
+    mailbox: Mailbox,
+    bytes: usize,
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let mut state = self.mailbox.lock();
+        state.arriving.0 -= 1;
+        state.arriving.1 -= self.bytes;
+    }
+}
+
 /// The reason for which a mailbox is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closed {
@@ -93,6 +110,27 @@ pub enum Closed {
 }
 
 impl Mailbox {
+    /// Reserves room for a text. Hold it until the follow-up is queued.
+    ///
+    /// # Errors
+    /// The limit of unread follow-ups that the text would exceed.
+    pub fn reserve(&self, text: &str, limits: &LoadLimits) -> Result<Room, Overload> {
+        let mut state = self.lock();
+        let count = state.waiting.len() + state.arriving.0 + 1;
+        let waiting: usize = state.waiting.iter().map(|follow_up| follow_up.note.text.len()).sum();
+        let bytes = waiting + state.arriving.1 + text.len();
+        let exceeds = |count, limit: &u32| count > usize::try_from(*limit).unwrap_or(usize::MAX);
+        if let Some(limit) = limits.follow_ups.filter(|limit| exceeds(count, limit)) {
+            return Err(Overload::FollowUps { limit });
+        }
+        if let Some(limit) = limits.follow_up_bytes.filter(|limit| exceeds(bytes, limit)) {
+            return Err(Overload::FollowUpBytes { limit });
+        }
+        state.arriving.0 += 1;
+        state.arriving.1 += text.len();
+        Ok(Room { mailbox: self.clone(), bytes: text.len() })
+    }
+
     /// Queues a follow-up, unless one with its number or delivery id was received before.
     pub fn put(&self, follow_up: FollowUp) -> Result<(), Closed> {
         let mut state = self.lock();
@@ -165,6 +203,20 @@ mod tests {
         let mut follow_up = note("marked", inbox_seq);
         follow_up.note.delivery = Some(delivery.into());
         follow_up
+    }
+
+    #[test]
+    fn unread_follow_ups_are_bounded() {
+        let limits = LoadLimits { follow_ups: Some(2), follow_up_bytes: Some(10), ..LoadLimits::default() };
+        let mailbox = Mailbox::default();
+        mailbox.put(note("1234", None)).unwrap();
+        assert_eq!(mailbox.reserve("1234567", &limits).err(), Some(Overload::FollowUpBytes { limit: 10 }));
+        let arriving = mailbox.reserve("12", &limits).ok().unwrap();
+        assert_eq!(mailbox.reserve("", &limits).err(), Some(Overload::FollowUps { limit: 2 }));
+        drop(arriving);
+        assert!(mailbox.reserve("123456", &limits).is_ok());
+        mailbox.take();
+        assert!(mailbox.reserve("1234567890", &limits).is_ok());
     }
 
     #[test]

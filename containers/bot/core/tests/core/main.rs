@@ -7,6 +7,7 @@ mod dispatch;
 mod draining;
 mod follow_ups;
 mod live;
+mod load;
 mod memory;
 mod outputs;
 mod queries;

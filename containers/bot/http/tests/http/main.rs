@@ -12,6 +12,7 @@ mod cases;
 mod gate;
 mod idempotency;
 mod ingress;
+mod load;
 mod mcp;
 mod mcp_envelope;
 mod mcp_stateless;

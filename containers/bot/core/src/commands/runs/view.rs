@@ -91,6 +91,9 @@ pub(super) struct RunView {
     /// Whether stored events are missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     truncated: Option<bool>,
+    /// Position among the runs that wait for a slot. Absent once the run starts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue_position: Option<u32>,
     /// What the run is doing.
     #[serde(skip_serializing_if = "Option::is_none")]
     activity: Option<Untrusted>,
@@ -169,6 +172,7 @@ impl RunView {
             schema: detail.schema,
             stored_event_count: detail.stored_event_count,
             truncated: detail.truncated,
+            queue_position: detail.queue_position,
             activity: detail.activity.map(Untrusted),
             bytes: detail.bytes,
         }
@@ -181,7 +185,10 @@ impl RunView {
         let status = match (&self.status, &self.stop) {
             (Some(status), _) => status.to_string(),
             (None, Some(_)) => "stopping".to_owned(),
-            (None, None) => "running".to_owned(),
+            (None, None) => match self.queue_position {
+                Some(position) => format!("waiting ({position})"),
+                None => "running".to_owned(),
+            },
         };
         let end = self.finished_at.map_or(now, Moment::rounded);
         format!("`{id}` {agent} {status} {}", ars_friction::duration((end - self.started_at).max(0)))

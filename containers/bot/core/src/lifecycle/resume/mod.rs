@@ -6,6 +6,7 @@
 mod close;
 mod prepare;
 mod published;
+mod queued;
 mod read;
 mod reclaim_loop;
 mod resume_or_close;

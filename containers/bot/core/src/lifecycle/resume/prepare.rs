@@ -21,6 +21,7 @@ use crate::{
     in_flight::InFlight,
     lifecycle::{active::ActiveRun, drive::StartFrom, requeue::EndedRun},
     live::{LedgerClaim, Meta, Stepped, TrackedRun},
+    load_limits::caller,
     memory::Remembering,
     registry::{Kept, Origin, RunHandle},
     run::{Assignment, BoundModel, First, Resumption},
@@ -88,7 +89,7 @@ pub(super) async fn prepare(
     let io = close::reopened(context, run);
     let (Some(io), Some(live)) = (io, context.live()) else { return Ok(Err(Refused::Channel)) };
 
-    deliver_follow_ups(run, &point.record, &thread);
+    deliver_follow_ups(run, point.record.inbox_consumed_seq, &thread);
     let Stored { events, flushed, .. } = stored;
     let kept = kept(events);
     let mut state = RunState::of_row(&run.row.state);
@@ -143,7 +144,7 @@ fn has_reading_diff(events: &[Value]) -> bool {
 }
 
 /// Returns the restored part of the run for the registry.
-fn origin(run: &Reclaimed, state: &RunState, events: Vec<Kept>) -> Origin {
+pub(super) fn origin(run: &Reclaimed, state: &RunState, events: Vec<Kept>) -> Origin {
     Origin {
         token: state.view_token.clone(),
         started_at: run.row.started_at.rounded(),
@@ -192,7 +193,9 @@ impl PreparedRun {
     pub(super) async fn resume(self, context: &RunContext) {
         let Self { active, assignment, resumption, memory } = self;
         tracing::info!(run = %active.run.id(), "reclaimed run resumed");
+        let slot = context.slots().take_beyond(&caller(&active.run.view().facts.user_id));
         let report = active.drive(context, &assignment, StartFrom::Stored(Box::new(resumption))).await;
+        drop(slot);
         active.finish(context, assignment, memory, report).await;
     }
 }
@@ -228,10 +231,10 @@ fn claim_thread(
 }
 
 /// Delivers the follow-ups that the stored conversation lacks.
-fn deliver_follow_ups(run: &Reclaimed, record: &StepRecord, thread: &Claim) {
+pub(super) fn deliver_follow_ups(run: &Reclaimed, consumed: u64, thread: &Claim) {
     let mailbox = thread.mailbox();
-    mailbox.begin_after(record.inbox_consumed_seq);
-    let unread = run.inbox.iter().filter(|follow_up| follow_up.seq > record.inbox_consumed_seq);
+    mailbox.begin_after(consumed);
+    let unread = run.inbox.iter().filter(|follow_up| follow_up.seq > consumed);
     for follow_up in unread {
         let Some(note) = Note::read(follow_up.message.clone()) else {
             tracing::warn!(run = %run.row.run_id, seq = follow_up.seq, "unreadable follow-up skipped");
@@ -243,7 +246,7 @@ fn deliver_follow_ups(run: &Reclaimed, record: &StepRecord, thread: &Claim) {
     }
 }
 
-fn kept(events: &[Value]) -> Vec<Kept> {
+pub(super) fn kept(events: &[Value]) -> Vec<Kept> {
     let kept = events.iter().filter_map(|event| {
         let (seq, json) = (event["seq"].as_u64()?, event.to_string());
         Some(Kept { seq, json: Arc::from(json) })

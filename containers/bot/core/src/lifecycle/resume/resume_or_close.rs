@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::{
     close,
     prepare::{self, ResumePoint},
+    queued,
     read::{self, ReadBudget},
     stored::Stored,
 };
@@ -60,6 +61,17 @@ pub(super) async fn resume_or_close(
         tracing::info!(run = %run.row.run_id, "reclaimed between its end and its reply");
         let reason = "it had ended; whether it replied is not known";
         return close::interrupted(context, run, stored, reason, hold).await;
+    }
+    if let (Some(request), Ok(_)) | (Some(request), Err(NotResumed::Decided { .. })) =
+        (queued::request_of(&run), &point)
+    {
+        return match queued::prepare(context, &run, &stored, request, hold, in_flight).await {
+            Ok(waiting) => {
+                waiting.start(context).await;
+                Ok(())
+            }
+            Err(refused) => refuse(context, run, stored, &refused, hold).await,
+        };
     }
     let point = match point {
         Ok(point) => point,

@@ -335,6 +335,8 @@ pub struct Collector {
     /// The outcomes of commands.
     pub commands: Mutex<Vec<bool>>,
     pub broken: bool,
+    /// Its requester waits for the end of the run.
+    pub is_held: bool,
 }
 
 impl Collector {
@@ -357,6 +359,10 @@ impl ChannelIo for Collector {
     async fn history(&self) -> Vec<HistoryTurn> {
         self.fetches.fetch_add(1, Ordering::SeqCst);
         self.history.clone()
+    }
+
+    fn may_wait(&self) -> bool {
+        !self.is_held
     }
 
     fn command_answered(&self, is_ok: bool) {

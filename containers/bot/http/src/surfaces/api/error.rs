@@ -2,6 +2,7 @@
 
 use ars_auth::Denied;
 use ars_bot_core::commands::Failure;
+use ars_bot_ports::{Overload, texts};
 use ars_commands::InvalidInput;
 use ars_types::UnixMillis;
 use ars_wire::{ErrorCode, ingress::ErrorBody};
@@ -67,6 +68,13 @@ impl ApiError {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
+    }
+}
+
+impl From<Overload> for ApiError {
+    fn from(overload: Overload) -> Self {
+        let error = Self::new(overload.error_code(), texts::overload(overload));
+        Self { wait_s: Some(overload.wait_s().into()), ..error }
     }
 }
 

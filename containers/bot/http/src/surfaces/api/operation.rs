@@ -19,8 +19,12 @@ const EVERY: [ErrorCode; 6] = [
     ErrorCode::Unavailable,
 ];
 /// Further codes of a request with a body.
-const BODY: [ErrorCode; 3] =
-    [ErrorCode::RequestTimeout, ErrorCode::PayloadTooLarge, ErrorCode::UnsupportedMediaType];
+const BODY: [ErrorCode; 4] = [
+    ErrorCode::RequestTimeout,
+    ErrorCode::PayloadTooLarge,
+    ErrorCode::UnsupportedMediaType,
+    ErrorCode::RateLimited,
+];
 
 /// Returns the path item of a command.
 pub(super) fn path_item(definition: &Definition, output: Value, schemas: &mut Schemas) -> Value {
@@ -93,6 +97,9 @@ pub(super) fn error_responses() -> Value {
             ErrorCode::Unavailable => "A dependency is off or does not answer. A retry may succeed.",
             ErrorCode::RequestTimeout => "The body did not arrive in time.",
             ErrorCode::PayloadTooLarge => "The body is larger than 1000000 bytes.",
+            ErrorCode::RateLimited => {
+                "The caller made too many writes. `Retry-After` has the seconds to wait."
+            }
             ErrorCode::UnsupportedMediaType => "The body is not declared as JSON.",
             _ => "A fault of the service.",
         };

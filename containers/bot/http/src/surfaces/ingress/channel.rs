@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ars_bot_ports::{ChannelIo, HistoryTurn, Refusal, ReplyError, texts};
+use ars_bot_ports::{ChannelIo, HistoryTurn, Overload, Refusal, ReplyError, texts};
 use ars_types::{RunId, RunStatus};
 use ars_wire::{
     idempotency::FirstUse,
@@ -17,6 +17,7 @@ const BLANK_LINE: &str = "\n\n";
 /// Collects the replies to one request.
 pub(crate) struct HttpChannel {
     history: Vec<HistoryTurn>,
+    may_wait: bool,
     state: Mutex<ChannelState>,
     started: watch::Sender<Option<RunId>>,
 }
@@ -28,13 +29,20 @@ struct ChannelState {
     is_rejected_by_shutdown: bool,
     handed_off: Option<RunId>,
     has_failed: bool,
+    overload: Option<Overload>,
     repeated: Option<FirstUse>,
 }
 
 impl HttpChannel {
-    /// Returns a channel with the history that the caller sent.
+    /// Returns the channel of a caller that waits for the end, with the history that the caller sent.
     pub(crate) fn new(history: Vec<HistoryTurn>) -> Self {
-        Self { history, state: Mutex::default(), started: watch::Sender::new(None) }
+        Self { history, may_wait: false, state: Mutex::default(), started: watch::Sender::new(None) }
+    }
+
+    /// Returns the channel of a caller that waits for the creation of the run only.
+    #[must_use]
+    pub(crate) fn asynchronous(self, is_async: bool) -> Self {
+        Self { may_wait: is_async, ..self }
     }
 
     /// Returns the run's id once the core has created a run. Never completes without a run.
@@ -64,6 +72,11 @@ impl HttpChannel {
         self.lock().is_rejected_by_shutdown
     }
 
+    /// Returns the limit because of which the core refused the request, if there is one.
+    pub(crate) fn overload(&self) -> Option<Overload> {
+        self.lock().overload
+    }
+
     /// Returns the earlier request with the same idempotency key, if there is one.
     pub(crate) fn repeated(&self) -> Option<FirstUse> {
         self.lock().repeated.clone()
@@ -91,12 +104,21 @@ impl ChannelIo for HttpChannel {
     }
 
     async fn refused(&self, refusal: &Refusal) -> Result<(), ReplyError> {
-        self.lock().has_failed = true;
+        let mut state = self.lock();
+        state.has_failed = true;
+        if let Refusal::Overloaded(overload) = refusal {
+            state.overload = Some(*overload);
+        }
+        drop(state);
         self.reply(&texts::refusal(refusal)).await
     }
 
     async fn history(&self) -> Vec<HistoryTurn> {
         self.history.clone()
+    }
+
+    fn may_wait(&self) -> bool {
+        self.may_wait
     }
 
     fn command_answered(&self, is_ok: bool) {

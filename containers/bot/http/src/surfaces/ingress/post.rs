@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ars_auth::Ingress;
+use ars_auth::{Actor, Ingress};
 use ars_bot_ports::IncomingMessage;
 use ars_types::{RunId, ThreadKey};
 use ars_wire::ingress::Accepted;
@@ -35,11 +35,12 @@ pub(crate) async fn post(State(state): State<HttpState>, request: Request) -> Re
 async fn serve(state: &HttpState, request: Request) -> Result<Response, IngressError> {
     let (head, stream) = request.into_parts();
     let entry = admit(&head.method, &head.headers, &state.tokens)?;
+    state.count(&Actor::service(Ingress::Http, entry).id)?;
     let key = idempotency::key(&head.headers)?;
     let bytes = read_body(stream, MAX_BODY_BYTES).await?;
     let Body { address, history, is_async } = body::parse(&bytes).map_err(IngressError::BadBody)?;
     let message = message(Ingress::Http, entry, address, state.core.clock().now());
-    let io = Arc::new(HttpChannel::new(history));
+    let io = Arc::new(HttpChannel::new(history).asynchronous(is_async));
     if let Some(key) = key {
         let key = idempotency::of_request(key, &entry.subject, &message.thread_key, &bytes);
         drop(bytes);
@@ -82,6 +83,9 @@ pub(super) fn answered(io: &HttpChannel) -> Result<Response, IngressError> {
     // Checked last: an unauthorized or malformed request gets its own error during a drain too.
     if io.is_rejected_by_shutdown() {
         return Err(IngressError::Draining);
+    }
+    if let Some(overload) = io.overload() {
+        return Err(overload.into());
     }
     Ok(respond::json(StatusCode::OK, &io.collected()))
 }

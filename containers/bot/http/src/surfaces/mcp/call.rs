@@ -58,6 +58,9 @@ pub(super) async fn invoke(
     arguments: Map<String, Value>,
 ) -> Result<Success, ToolFailure> {
     let (commands, caller) = (state.core.commands(), Caller::mcp(entry));
+    if definition.effect.is_write() {
+        state.count(&caller.actor.id)?;
+    }
     let invoked =
         tokio::spawn(
             async move { commands.invoke(&caller, definition.id, &RawInput::Object(arguments)).await },

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ars_auth::{Ingress, TokenEntry};
+use ars_auth::{Actor, Ingress, TokenEntry};
 use ars_types::RunId;
 use ars_wire::{ErrorCode, ingress::Reply};
 use serde_json::{Map, Value};
@@ -27,22 +27,25 @@ pub(super) async fn dispatch(
     entry: &TokenEntry,
     arguments: &Map<String, Value>,
 ) -> Result<Reply, ToolFailure> {
-    begin(state, entry, arguments)?.ended().await
+    begin(state, entry, arguments, false)?.ended().await
 }
 
-/// Starts a dispatch. The scope is checked before the arguments.
+/// Starts a dispatch. The scope and the rate are checked before the arguments.
+/// `has_task` is the caller's that receives a task and does not wait for the run's end.
 pub(super) fn begin(
     state: &HttpState,
     entry: &TokenEntry,
     arguments: &Map<String, Value>,
+    has_task: bool,
 ) -> Result<Dispatched, ToolFailure> {
     if !may_dispatch(entry) {
         return Err(ToolFailure::new(ErrorCode::Unauthorized, "the token lacks the scope dispatch"));
     }
+    state.count(&Actor::service(Ingress::Mcp, entry).id)?;
     let address =
         Address::parse(arguments).map_err(|text| ToolFailure::new(ErrorCode::InvalidInput, text))?;
     let message = ingress::message(Ingress::Mcp, entry, address, state.core.clock().now());
-    let io = Arc::new(HttpChannel::new(Vec::new()));
+    let io = Arc::new(HttpChannel::new(Vec::new()).asynchronous(has_task));
     let ended = ingress::dispatch(state, message, &io);
     Ok(Dispatched { io, ended })
 }
@@ -62,6 +65,9 @@ impl Dispatched {
                 "the service is being restarted and did not start this request; try again",
             ));
         }
-        Ok(self.io.collected())
+        match self.io.overload() {
+            Some(overload) => Err(overload.into()),
+            None => Ok(self.io.collected()),
+        }
     }
 }

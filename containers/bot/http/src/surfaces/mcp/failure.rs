@@ -1,6 +1,7 @@
 //! The failure of a tool, before an era gives it a form.
 
 use ars_bot_core::commands::Failure;
+use ars_bot_ports::{Overload, texts};
 use ars_wire::ErrorCode;
 
 /// Why a tool has no result.
@@ -22,6 +23,12 @@ impl ToolFailure {
     pub(super) fn internal(error: &tokio::task::JoinError) -> Self {
         tracing::error!(error = %error, "a tool failed outside its own handling");
         Self::new(ErrorCode::Internal, "internal error")
+    }
+}
+
+impl From<Overload> for ToolFailure {
+    fn from(overload: Overload) -> Self {
+        Self::new(overload.error_code(), texts::overload(overload))
     }
 }
 

@@ -2,13 +2,13 @@
 
 use ars_auth::{Actor, Viewer};
 use ars_bot_core::FollowUpError;
-use ars_bot_ports::texts;
+use ars_bot_ports::{Refusal, texts};
 use ars_types::RunId;
 use ars_wire::ErrorCode;
 use axum::{
     Extension,
     extract::{FromRequestParts as _, Request, State},
-    http::StatusCode,
+    http::{HeaderValue, StatusCode, header},
     response::Response,
 };
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,9 @@ pub(crate) async fn steer(
         Ok(Body { text }) if !text.trim().is_empty() => text,
         _ => return respond::coded(ErrorCode::InvalidInput, "text must be a non-blank string"),
     };
+    if let Err(overload) = state.count(&actor.id) {
+        return refused(&overload.into());
+    }
     // In a separate task, so that a follow-up is queued completely when the viewer disconnects.
     let core = state.core.clone();
     let RunRef { id, token } = run;
@@ -63,12 +66,18 @@ pub(crate) async fn steer(
             respond::json(StatusCode::OK, &Queued { id, state: "queued" })
         }
         Ok((Err(FollowUpError::Run(error)), ..)) => reject(error),
-        Ok((Err(FollowUpError::Refused(refusal)), ..)) => {
-            respond::coded(refusal.error_code(), &texts::refusal(&refusal))
-        }
+        Ok((Err(FollowUpError::Refused(refusal)), ..)) => refused(&refusal),
         Err(error) => {
             tracing::error!(error = %error, "follow-up ended outside its own handling");
             respond::coded(ErrorCode::Internal, "internal error")
         }
     }
+}
+
+fn refused(refusal: &Refusal) -> Response {
+    let mut response = respond::coded(refusal.error_code(), &texts::refusal(refusal));
+    if let Refusal::Overloaded(overload) = refusal {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(overload.wait_s()));
+    }
+    response
 }

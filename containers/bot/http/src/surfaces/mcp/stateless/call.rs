@@ -63,7 +63,7 @@ async fn dispatched(
     arguments: &Map<String, Value>,
     client: &Client,
 ) -> Result<Outcome, ErrorData> {
-    let dispatched = match dispatch::begin(state, entry, arguments) {
+    let dispatched = match dispatch::begin(state, entry, arguments, client.has_tasks()) {
         Ok(dispatched) => dispatched,
         Err(failure) => return Ok(Outcome::Ended(Err(failure))),
     };

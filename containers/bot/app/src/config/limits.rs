@@ -1,0 +1,72 @@
+//! `[limits]`: limits of requests and runs. 0 removes a limit.
+
+use ars_bot_core::load_limits::LoadLimits;
+use serde::Deserialize;
+
+/// `[limits]`. An absent key has its default.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
+pub struct Limits {
+    /// Requests of a caller in a minute.
+    #[serde(alias = "requests_per_minute")]
+    pub requests_per_minute: Option<u32>,
+    /// Live runs of a caller.
+    #[serde(alias = "runs_per_caller")]
+    pub runs_per_caller: Option<u32>,
+    /// Live runs.
+    pub runs: Option<u32>,
+    /// Waiting runs of a caller.
+    #[serde(alias = "queued_runs_per_caller")]
+    pub queued_runs_per_caller: Option<u32>,
+    /// Waiting runs.
+    #[serde(alias = "queued_runs")]
+    pub queued_runs: Option<u32>,
+    /// Unread follow-ups of a live run.
+    #[serde(alias = "follow_ups")]
+    pub follow_ups: Option<u32>,
+    /// Bytes of these follow-ups.
+    #[serde(alias = "follow_up_bytes")]
+    pub follow_up_bytes: Option<u32>,
+}
+
+impl Limits {
+    /// Returns the core's limits.
+    pub(super) fn load(&self) -> LoadLimits {
+        let defaults = LoadLimits::default();
+        let of = |set: Option<u32>, default| match set {
+            None => default,
+            Some(0) => None,
+            set => set,
+        };
+        LoadLimits {
+            requests_per_minute: of(self.requests_per_minute, defaults.requests_per_minute),
+            runs_per_caller: of(self.runs_per_caller, defaults.runs_per_caller),
+            runs: of(self.runs, defaults.runs),
+            queued_runs_per_caller: of(self.queued_runs_per_caller, defaults.queued_runs_per_caller),
+            queued_runs: of(self.queued_runs, defaults.queued_runs),
+            follow_ups: of(self.follow_ups, defaults.follow_ups),
+            follow_up_bytes: of(self.follow_up_bytes, defaults.follow_up_bytes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_removes_a_limit() {
+        let limits: Limits = toml::from_str("runs = 0\nrunsPerCaller = 3\nqueued_runs = 5").unwrap();
+        let expected = LoadLimits {
+            runs: None,
+            runs_per_caller: Some(3),
+            queued_runs: Some(5),
+            ..LoadLimits::default()
+        };
+        assert_eq!(limits.load(), expected);
+        assert_eq!(Limits::default().load(), LoadLimits::default());
+        for wrong in ["runs = -1", "run = 1", "runs = \"8\""] {
+            assert!(toml::from_str::<Limits>(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! The stages of a request that waited for a slot in a process that ended. Its run and its thread are claimed.
+
+use ars_bot_ports::Refusal;
+
+use super::{
+    authorize::authorize_agent,
+    parse::{ParsedRequest, parse},
+    plan::{RunPlan, plan_run},
+    request::Request,
+    resolve::{ResolvedRequest, resolve},
+};
+use crate::context::RunContext;
+
+/// A request that passed the stages before the claim.
+pub(crate) struct PlannedRequest {
+    pub(crate) parsed: ParsedRequest,
+    pub(crate) resolved: ResolvedRequest,
+    pub(crate) plan: RunPlan,
+}
+
+/// Parses, resolves, authorizes and plans, with the configuration of this process.
+pub(crate) async fn plan_queued(context: &RunContext, request: &Request) -> Result<PlannedRequest, Refusal> {
+    let parsed = parse(context, request).await?;
+    let resolved = resolve(context, request, &parsed)?;
+    authorize_agent(resolved.agent, &resolved.actor, context.settings())?;
+    let plan = plan_run(context, &request.message.thread_key, &parsed.choices, &resolved).await?;
+    Ok(PlannedRequest { parsed, resolved, plan })
+}

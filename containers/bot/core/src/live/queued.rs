@@ -1,0 +1,205 @@
+//! The request of a run that waits for a slot, as the state of its row holds it (docs/reference/ledger.md#queue).
+//!
+//! It suffices for another process to start the run. It is removed before the run starts.
+
+use std::sync::Arc;
+
+use ars_agent::Role;
+use ars_bot_ports::{ChannelIo, Choices, HistoryTurn, IncomingMessage, ReplyError};
+use ars_events::InputSource;
+use ars_types::{Effort, ModelRef, RefName, RunId, RunStatus, ThreadKey};
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Meta;
+use crate::threads::Note;
+
+/// Largest stored request. One listing of live runs has all of them.
+const QUEUED_REQUEST_MAX_BYTES: usize = 65_536;
+
+/// The request of a waiting run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct QueuedRequest {
+    /// The message, with its directives, and its sender.
+    message: Note,
+    /// Link to the message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    /// The earlier turns that the model sees, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    history: Vec<StoredTurn>,
+    /// The choices of message and thread.
+    #[serde(default)]
+    choices: StoredChoices,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct StoredTurn {
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    by_assistant: bool,
+    text: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+struct StoredChoices {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<ModelRef>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effort: Option<Effort>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repository: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    git_ref: Option<RefName>,
+}
+
+impl QueuedRequest {
+    /// Returns the stored form of a request, or `None` for one that is too large to wait.
+    pub(crate) fn stored(
+        message: &IncomingMessage,
+        history: &[HistoryTurn],
+        choices: &Choices,
+    ) -> Option<Value> {
+        let turns = history
+            .iter()
+            .map(|turn| StoredTurn { by_assistant: turn.role == Role::Assistant, text: turn.text.clone() });
+        let Choices { agent, model, effort, repository, git_ref } = choices.clone();
+        let request = Self {
+            message: Note::of(message, &message.text),
+            url: message.source.as_ref().and_then(|source| source.url.clone()),
+            history: turns.collect(),
+            choices: StoredChoices { agent, model, effort, repository, git_ref },
+        };
+        let bytes = serde_json::to_vec(&request).ok()?;
+        if bytes.len() > QUEUED_REQUEST_MAX_BYTES {
+            return None;
+        }
+        serde_json::to_value(request).ok()
+    }
+
+    /// Reads the stored form.
+    pub(crate) fn of_state(stored: Option<&Value>) -> Option<Self> {
+        Self::deserialize(stored?).ok()
+    }
+
+    /// Returns the message of a run with this meta, and a channel with its history.
+    /// Returns `None` without the grants of its sender, or without a valid thread.
+    pub(crate) fn reopen(
+        self,
+        meta: &Meta,
+        io: Arc<dyn ChannelIo>,
+    ) -> Option<(IncomingMessage, Arc<dyn ChannelIo>)> {
+        let actor = self.message.sender()?;
+        let StoredChoices { agent, model, effort, repository, git_ref } = self.choices;
+        let source = InputSource {
+            url: self.url,
+            channel: Some(meta.channel_id.clone()),
+            user: Some(meta.user_id.clone()),
+        };
+        let message = IncomingMessage {
+            actor,
+            channel_id: meta.channel_id.clone(),
+            thread_key: ThreadKey::from_text(&meta.thread_key)?,
+            visibility: meta.channel_visibility,
+            text: self.message.text,
+            received_at: meta.received_at,
+            choices: Choices { agent, model, effort, repository, git_ref },
+            source: Some(source),
+            idempotency: None,
+        };
+        let turns = self.history.into_iter().map(|turn| HistoryTurn {
+            role: if turn.by_assistant { Role::Assistant } else { Role::User },
+            text: turn.text,
+        });
+        Some((message, Arc::new(WithHistory { io, history: turns.collect() })))
+    }
+}
+
+/// A reopened channel with the history of its request.
+struct WithHistory {
+    io: Arc<dyn ChannelIo>,
+    history: Vec<HistoryTurn>,
+}
+
+#[async_trait]
+impl ChannelIo for WithHistory {
+    async fn reply(&self, text: &str) -> Result<(), ReplyError> {
+        self.io.reply(text).await
+    }
+
+    async fn history(&self) -> Vec<HistoryTurn> {
+        self.history.clone()
+    }
+
+    fn status(&self, text: &str) {
+        self.io.status(text);
+    }
+
+    fn run_started(&self, id: &RunId) {
+        self.io.run_started(id);
+    }
+
+    fn run_cost(&self, microusd: u64) {
+        self.io.run_cost(microusd);
+    }
+
+    fn run_finished(&self, id: &RunId, status: RunStatus) {
+        self.io.run_finished(id, status);
+    }
+
+    fn run_continues_elsewhere(&self, id: &RunId, page: &str) {
+        self.io.run_continues_elsewhere(id, page);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ars_auth::{Actor, Grants};
+    use ars_bot_ports::NobodyListens;
+    use ars_types::Visibility;
+    use serde_json::json;
+
+    use super::*;
+
+    fn message(text: &str) -> IncomingMessage {
+        IncomingMessage {
+            actor: Actor::new("http:ann", Grants::default()),
+            channel_id: "http:ops".into(),
+            thread_key: ThreadKey::new("http", "ops", "t1"),
+            visibility: Visibility::Machine,
+            text: text.into(),
+            received_at: 5,
+            choices: Choices::default(),
+            source: None,
+            idempotency: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn stored_request_is_the_same_message() {
+        let history = [
+            HistoryTurn { role: Role::User, text: "a".into() },
+            HistoryTurn { role: Role::Assistant, text: "b".into() },
+        ];
+        let choices = Choices { agent: Some("coding".into()), ..Choices::default() };
+        let stored = QueuedRequest::stored(&message("agent:coding hi"), &history, &choices).unwrap();
+        let meta = json!({ "agent": "coding", "model": "a/b", "channelId": "http:ops", "userId": "http:ann",
+            "threadKey": "http:ops:t1", "channelVisibility": "machine", "label": "l", "receivedAt": 5 });
+        let meta = Meta::of_row(meta.as_object().unwrap()).unwrap();
+        let request = QueuedRequest::of_state(Some(&stored)).unwrap();
+        let (reopened, io) = request.reopen(&meta, Arc::new(NobodyListens)).unwrap();
+        assert_eq!((reopened.text.as_str(), reopened.received_at), ("agent:coding hi", 5));
+        assert_eq!((reopened.actor, reopened.thread_key), (message("").actor, message("").thread_key));
+        assert_eq!((reopened.choices, io.history().await), (choices, history.to_vec()));
+    }
+
+    #[test]
+    fn large_request_is_not_stored() {
+        let text = "x".repeat(QUEUED_REQUEST_MAX_BYTES);
+        assert_eq!(QueuedRequest::stored(&message(&text), &[], &Choices::default()), None);
+    }
+}

@@ -1,0 +1,112 @@
+//! The limit of each caller's requests in a minute (docs/reference/ingress.md#limits).
+//!
+//! A caller has a bucket of as many requests as the limit, which refills evenly. Not here: live runs, which the core
+//! limits.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
+
+use ars_bot_core::load_limits::caller;
+use ars_bot_ports::{Overload, metrics};
+use ars_types::UnixMillis;
+
+/// Most callers with a bucket. Of more, those with a full one are forgotten, which changes nothing for them.
+const BUCKETS_MAX: usize = 1_024;
+/// Units of one request. A bucket gains as many units in a millisecond as the limit has requests.
+const REQUEST_UNITS: i64 = 60_000;
+
+/// The requests of each caller.
+#[derive(Default)]
+pub(crate) struct Rates(Mutex<HashMap<String, Bucket>>);
+
+struct Bucket {
+    units: i64,
+    at: UnixMillis,
+}
+
+impl Bucket {
+    fn refill(&mut self, limit: i64, now: UnixMillis) {
+        // A clock that was set back adds nothing.
+        let gained = now.saturating_sub(self.at).max(0).saturating_mul(limit);
+        self.units = self.units.saturating_add(gained).min(limit * REQUEST_UNITS);
+        self.at = now;
+    }
+}
+
+impl Rates {
+    /// Counts a request of an actor.
+    ///
+    /// # Errors
+    /// The limit, if the caller's bucket is empty.
+    pub(crate) fn admit(&self, actor: &str, limit: Option<u32>, now: UnixMillis) -> Result<(), Overload> {
+        let Some(limit) = limit else { return Ok(()) };
+        let each = i64::from(limit);
+        let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if buckets.len() >= BUCKETS_MAX {
+            buckets.retain(|_, bucket| {
+                bucket.refill(each, now);
+                bucket.units < each * REQUEST_UNITS
+            });
+        }
+        let full = Bucket { units: each * REQUEST_UNITS, at: now };
+        let bucket = buckets.entry(caller(actor)).or_insert(full);
+        bucket.refill(each, now);
+        if bucket.units >= REQUEST_UNITS {
+            bucket.units -= REQUEST_UNITS;
+            return Ok(());
+        }
+        let wait_s = rounded_up(REQUEST_UNITS - bucket.units, each.saturating_mul(1_000));
+        let wait_s = u32::try_from(wait_s).unwrap_or(u32::MAX);
+        let overload = Overload::Rate { limit, wait_s };
+        metrics::refused(overload.setting());
+        Err(overload)
+    }
+}
+
+fn rounded_up(number: i64, divisor: i64) -> i64 {
+    number.saturating_add(divisor - 1) / divisor.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn admitted(rates: &Rates, actor: &str, count: usize, now: UnixMillis) -> usize {
+        (0..count).filter(|_| rates.admit(actor, Some(60), now).is_ok()).count()
+    }
+
+    #[test]
+    fn bucket_refills_evenly() {
+        let rates = Rates::default();
+        assert_eq!(admitted(&rates, "http:a", 70, 0), 60);
+        assert_eq!(rates.admit("http:a", Some(60), 999).err(), Some(Overload::Rate { limit: 60, wait_s: 1 }));
+        assert_eq!(admitted(&rates, "http:a", 2, 1_000), 1);
+        assert_eq!(admitted(&rates, "http:a", 70, 31_000), 30);
+        assert_eq!(admitted(&rates, "http:a", 70, 600_000), 60);
+        assert_eq!(admitted(&rates, "http:a", 1, 0), 0);
+        let slow = rates.admit("http:b", Some(2), 0).and(rates.admit("http:b", Some(2), 0));
+        assert_eq!(slow, Ok(()));
+        assert_eq!(rates.admit("http:b", Some(2), 1).err(), Some(Overload::Rate { limit: 2, wait_s: 30 }));
+    }
+
+    #[test]
+    fn callers_have_separate_buckets() {
+        let rates = Rates::default();
+        assert_eq!(admitted(&rates, "http:a", 61, 0), 60);
+        assert_eq!(admitted(&rates, "mcp:a", 1, 0), 0);
+        assert_eq!(admitted(&rates, "http:b", 1, 0), 1);
+        assert_eq!(rates.admit("http:a", None, 0), Ok(()));
+    }
+
+    #[test]
+    fn full_buckets_are_forgotten() {
+        let rates = Rates::default();
+        for number in 0..BUCKETS_MAX {
+            assert_eq!(admitted(&rates, &format!("access:{number}"), 1, 0), 1);
+        }
+        assert_eq!(admitted(&rates, "http:late", 60, 60_000), 60);
+        assert_eq!(rates.0.lock().unwrap().len(), 1);
+    }
+}
