@@ -44,7 +44,6 @@ pub struct RunDetail {
     /// Size of the record.
     pub bytes: Option<Number>,
     /// Position among the runs that wait for a slot.
-    #[serde(skip)]
     pub queue_position: Option<u32>,
     /// What the run is doing, as its channel shows it.
     pub activity: Option<String>,
@@ -99,6 +98,7 @@ impl RunEntry {
             truncated: run.truncated,
             diagnosis: run.diagnosis.take().filter(|diagnosis| !diagnosis.is_null()),
             bytes: run.bytes.take(),
+            queue_position: None,
             activity: run.activity.take(),
             source_url: run.source_url.take(),
             user_name: run.user_name.take(),

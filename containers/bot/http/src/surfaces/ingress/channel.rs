@@ -104,12 +104,10 @@ impl ChannelIo for HttpChannel {
     }
 
     async fn refused(&self, refusal: &Refusal) -> Result<(), ReplyError> {
-        let mut state = self.lock();
-        state.has_failed = true;
+        self.lock().has_failed = true;
         if let Refusal::Overloaded(overload) = refusal {
-            state.overload = Some(*overload);
+            self.lock().overload = Some(*overload);
         }
-        drop(state);
         self.reply(&texts::refusal(refusal)).await
     }
 
