@@ -15,6 +15,6 @@ mod surfaces;
 mod time;
 
 pub use auth::{access::Access, viewer::Dashboard};
-pub use router::{paths, router};
+pub use router::{router, routes};
 pub use server::serve;
 pub use state::HttpState;

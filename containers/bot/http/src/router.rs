@@ -2,6 +2,7 @@
 
 use axum::{
     Router,
+    handler::Handler,
     middleware::from_fn_with_state,
     routing::{MethodRouter, any, get, post},
 };
@@ -12,8 +13,12 @@ use crate::{
     surfaces::{admin, api, health, ingress, mcp, runs, session},
 };
 
-/// A path with its handlers.
-type Route = (&'static str, MethodRouter<HttpState>);
+/// A path with the handler of one or all of its methods.
+struct Route {
+    methods: &'static [&'static str],
+    path: &'static str,
+    handler: MethodRouter<HttpState>,
+}
 
 /// Returns the router.
 pub fn router(state: HttpState) -> Router {
@@ -29,51 +34,66 @@ pub fn router(state: HttpState) -> Router {
         .with_state(state)
 }
 
-/// Returns the path of every route. All other paths reach the fallback.
-pub fn paths() -> Vec<&'static str> {
+/// Returns method and path of every route. All other paths reach the fallback.
+/// A route that checks the method itself counts as `GET` and `POST`.
+pub fn routes() -> Vec<(&'static str, &'static str)> {
     let routes = [machines(), operators(), people(), others()];
-    routes.into_iter().flatten().map(|(path, _)| path).collect()
+    let pairs = |route: Route| route.methods.iter().map(move |method| (*method, route.path));
+    routes.into_iter().flatten().flat_map(pairs).collect()
 }
 
 fn group(routes: Vec<Route>) -> Router<HttpState> {
-    routes.into_iter().fold(Router::new(), |router, (path, handlers)| router.route(path, handlers))
+    routes.into_iter().fold(Router::new(), |router, route| router.route(route.path, route.handler))
+}
+
+fn read<H: Handler<T, HttpState>, T: 'static>(path: &'static str, handler: H) -> Route {
+    Route { methods: &["GET"], path, handler: get(handler) }
+}
+
+fn write<H: Handler<T, HttpState>, T: 'static>(path: &'static str, handler: H) -> Route {
+    Route { methods: &["POST"], path, handler: post(handler) }
+}
+
+fn all<H: Handler<T, HttpState>, T: 'static>(path: &'static str, handler: H) -> Route {
+    Route { methods: &["GET", "POST"], path, handler: any(handler) }
 }
 
 fn machines() -> Vec<Route> {
     vec![
         // Holders of an ingress token. The gate checks the method itself, as its first check.
-        (ars_wire::ingress::ROUTE, any(ingress::post)),
-        (ars_wire::mcp::ROUTE, any(mcp::post)),
-        (ars_wire::admin::CRASH_ROUTE, any(admin::crash)),
+        all(ars_wire::ingress::ROUTE, ingress::post),
+        all(ars_wire::mcp::ROUTE, mcp::post),
+        all(ars_wire::admin::CRASH_ROUTE, admin::crash),
         // The edge, which names the subject that it has authenticated.
-        (ars_wire::admin::AUTHORIZE_ROUTE, any(admin::authorize)),
+        all(ars_wire::admin::AUTHORIZE_ROUTE, admin::authorize),
     ]
 }
 
 /// Viewers of the dashboard. A live run also needs its token.
 fn operators() -> Vec<Route> {
     vec![
-        ("/runs", get(runs::index)),
-        ("/runs/", get(runs::index)),
-        ("/runs/docs", get(runs::docs)),
-        ("/runs/scheduled", get(runs::schedules)),
-        ("/schedules", get(runs::schedules)),
-        ("/runs/assets/{name}", get(runs::asset)),
-        ("/runs/{id}", get(runs::page)),
-        ("/runs/{id}/events", get(runs::events)),
-        ("/runs/{id}/friction", get(runs::friction)),
-        ("/runs/{id}/earlier", get(runs::earlier)),
-        ("/runs/{id}/steer", post(runs::steer)),
-        ("/runs/{id}/stop", post(runs::stop)),
+        read("/runs", runs::index),
+        read("/runs/", runs::index),
+        read("/runs/docs", runs::docs),
+        read("/runs/scheduled", runs::schedules),
+        read("/schedules", runs::schedules),
+        read("/runs/assets/{name}", runs::asset),
+        read("/runs/{id}", runs::page),
+        read("/runs/{id}/events", runs::events),
+        read("/runs/{id}/friction", runs::friction),
+        read("/runs/{id}/earlier", runs::earlier),
+        write("/runs/{id}/steer", runs::steer),
+        write("/runs/{id}/stop", runs::stop),
     ]
 }
 
 /// Everyone: people exchange the dashboard's secret for a session, and end it.
 fn people() -> Vec<Route> {
     vec![
-        (session::SIGN_IN, get(session::form).post(session::submit)),
-        (session::STYLE, get(session::style)),
-        (session::SIGN_OUT, post(session::leave)),
+        read(session::SIGN_IN, session::form),
+        write(session::SIGN_IN, session::submit),
+        read(session::STYLE, session::style),
+        write(session::SIGN_OUT, session::leave),
     ]
 }
 
@@ -81,11 +101,11 @@ fn people() -> Vec<Route> {
 fn others() -> Vec<Route> {
     vec![
         // Everyone. The probe also answers every path without a route.
-        (ars_wire::health::ROUTE, any(health::probe)),
+        all(ars_wire::health::ROUTE, health::probe),
         // Callers that the dashboard admits. The fallback hands the handler every other spelling of these paths.
-        (ars_wire::api::ROUTE, any(api::serve)),
-        (ars_wire::api::OPENAPI, any(api::serve)),
+        all(ars_wire::api::ROUTE, api::serve),
+        all(ars_wire::api::OPENAPI, api::serve),
         // Viewers of the dashboard, if the installation serves metrics.
-        ("/metrics", get(health::metrics)),
+        read("/metrics", health::metrics),
     ]
 }

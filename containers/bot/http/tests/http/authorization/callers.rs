@@ -1,9 +1,9 @@
 //! The callers of both tables, the runs that they may or may not read, and answers in comparable form.
 #![expect(clippy::unwrap_used, reason = "a double that cannot go on fails its test")]
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
-use ars_auth::{Grants, Set};
+use ars_auth::{Grants, Restrictions, Set};
 use ars_bot_core::{Capabilities, settings::Settings};
 use ars_bot_http::Dashboard;
 use aws_lc_rs::{rsa::KeySize, signature::RsaKeyPair};
@@ -16,6 +16,8 @@ use crate::{
     support::{Bot, by_token, record},
 };
 
+/// The agents. Each is restricted.
+pub const AGENTS: [&str; 4] = ["general", "coding", "review", "research"];
 /// The actor of the dashboard's secret `look`.
 const VIEWER: &str = "access:ops";
 /// Every read of a command.
@@ -25,7 +27,7 @@ const READS: [&str; 6] =
 const WRITES: [&str; 5] = ["runs:write", "memory:write", "config:write", "repo:write", "schedule:read"];
 
 /// The tokens, each without the prefix of its scopes.
-/// `reads` and `writes` are of channel `ci`, `other` has every scope in another channel.
+/// `reads` and `writes` are of channel `ci`, `other` has every scope in another channel, `unpinned` in none.
 fn tokens() -> String {
     let all: Vec<&str> = READS.iter().chain(&WRITES).copied().collect();
     let with_dispatch = |scopes: &[&'static str]| [&["dispatch"], scopes].concat();
@@ -35,6 +37,7 @@ fn tokens() -> String {
         "reads": {"subject": "bo", "channel": "ci", "scopes": with_dispatch(&READS)},
         "writes": {"subject": "cy", "channel": "ci", "scopes": with_dispatch(&all)},
         "other": {"subject": "oz", "channel": "other", "scopes": with_dispatch(&all)},
+        "unpinned": {"subject": "una", "scopes": with_dispatch(&all)},
         "deployer": {"subject": "dee", "scopes": ["deploy:write"]},
     })
     .to_string()
@@ -68,7 +71,7 @@ impl Viewer {
 /// Returns a bot with every command, and the stored runs `http-ci` and `mcp-ci` of the channels `ci`.
 pub async fn bot(viewer: Viewer) -> Bot {
     let grants = BTreeMap::from([(VIEWER.to_owned(), viewer.grants())]);
-    behind(by_token(VIEWER), grants).await
+    behind(by_token(VIEWER), &tokens(), grants).await
 }
 
 /// Assertions of an access proxy.
@@ -84,22 +87,39 @@ pub async fn access() -> (Bot, Assertions) {
     let service = Grants { actions: Set::of(&READS), ..Grants::default() };
     let grants = [("access:svc:ci", service), ("access:ann", Viewer::Member.grants())];
     let grants = grants.map(|(actor, grants)| (actor.to_owned(), grants));
-    let assertions = Assertions {
-        service: assertion(&pair, &json!({"common_name": "ci"})),
-        person: assertion(&pair, &json!({"sub": "ann"})),
-    };
-    (behind(by_access(&pair), grants.into()).await, assertions)
+    (behind(by_access(&pair), &tokens(), grants.into()).await, assertions(&pair))
+}
+
+/// Returns a bot in mode `access` whose callers are of channel `ci` and have this one scope.
+/// The tokens are `alone`, and `sender`, which has `dispatch` as well. Every agent is restricted.
+pub async fn with_scope(pair: &RsaKeyPair, scope: &str) -> (Bot, Assertions) {
+    let grants = || Grants { actions: Set::of(&[scope]), ..Viewer::Member.grants() };
+    let grants = ["access:svc:ci", "access:ann"].map(|actor| (actor.to_owned(), grants()));
+    let tokens = json!({
+        "alone": {"subject": "sol", "channel": "ci", "scopes": [scope]},
+        "sender": {"subject": "sol", "channel": "ci", "scopes": ["dispatch", scope]},
+    });
+    let bot = behind(by_access(pair), &tokens.to_string(), grants.into()).await;
+    (bot, assertions(pair))
+}
+
+fn assertions(pair: &RsaKeyPair) -> Assertions {
+    Assertions {
+        service: assertion(pair, &json!({"common_name": "ci"})),
+        person: assertion(pair, &json!({"sub": "ann"})),
+    }
 }
 
 /// Returns a bot in mode `none`.
 pub async fn locally() -> Bot {
-    behind(Dashboard::default(), BTreeMap::new()).await
+    behind(Dashboard::default(), &tokens(), BTreeMap::new()).await
 }
 
-async fn behind(dashboard: Dashboard, grants: BTreeMap<String, Grants>) -> Bot {
-    let settings = Settings { grants, ..Settings::default() };
+async fn behind(dashboard: Dashboard, tokens: &str, grants: BTreeMap<String, Grants>) -> Bot {
+    let restrictions = Restrictions { agents: AGENTS.map(str::to_owned).into(), ..Restrictions::default() };
+    let settings = Settings { grants, restrictions, ..Settings::default() };
     let capabilities = whole(Capabilities::default());
-    let bot = Bot::with_capabilities(dashboard, &tokens(), settings, capabilities).await;
+    let bot = Bot::with_capabilities(dashboard, tokens, settings, capabilities).await;
     for platform in ["http", "mcp"] {
         let events = [json!({"type": "answer", "text": "x", "seq": 1})];
         let mut run = record(&format!("{platform}-ci"), 1_760_000_000_000, &events);
@@ -135,9 +155,9 @@ impl Answer {
     }
 }
 
-fn client() -> Client {
-    Client::builder().redirect(Policy::none()).build().unwrap()
-}
+/// A client is slow to build. Without idle connections it serves the runtime of each test.
+static CLIENT: LazyLock<Client> =
+    LazyLock::new(|| Client::builder().redirect(Policy::none()).pool_max_idle_per_host(0).build().unwrap());
 
 async fn read(request: RequestBuilder) -> Answer {
     let response = request.send().await.unwrap();
@@ -150,7 +170,7 @@ async fn read(request: RequestBuilder) -> Answer {
 
 /// Signs in and returns the cookie.
 async fn session(bot: &Bot) -> String {
-    let request = client().post(bot.url("/runs/sign-in")).header("sec-fetch-site", "same-origin");
+    let request = CLIENT.post(bot.url("/runs/sign-in")).header("sec-fetch-site", "same-origin");
     let answer = read(request.body("token=look")).await;
     answer.headers["set-cookie"].split(';').next().unwrap().to_owned()
 }
@@ -163,7 +183,7 @@ pub async fn send(
     path: &str,
     body: Option<&Value>,
 ) -> Answer {
-    let mut request = client().request(method, bot.url(path)).header("sec-fetch-site", "same-origin");
+    let mut request = CLIENT.request(method, bot.url(path)).header("sec-fetch-site", "same-origin");
     if let Some(body) = body {
         request = request.header("content-type", "application/json").body(body.to_string());
     }

@@ -26,7 +26,7 @@ const API: [(Viewer, Credential); 7] = [
     (Viewer::Owner, Bearer("look")),
 ];
 /// Callers of MCP and of text commands. The runs are of channel `ci`, as `reads` and `writes` are.
-const TOKENS: [Credential; 7] = [
+const TOKENS: [Credential; 8] = [
     Credential::None,
     Bearer("wrong"),
     Bearer("scopeless"),
@@ -34,18 +34,19 @@ const TOKENS: [Credential; 7] = [
     Bearer("reads"),
     Bearer("writes"),
     Bearer("other"),
+    Bearer("unpinned"),
 ];
 
 /// A command, its input, and one letter per caller.
 /// `+` done, `-` not offered, `x` no valid credential, `d` denied by the registry or the handler, `?` answered like an
 /// unknown run or record.
-struct Row {
-    id: &'static str,
+pub struct Row {
+    pub id: &'static str,
     /// `{run}` stands for a run of channel `ci` on the caller's platform.
     input: &'static str,
-    api: &'static str,
-    mcp: &'static str,
-    chat: &'static str,
+    pub api: &'static str,
+    pub mcp: &'static str,
+    pub chat: &'static str,
 }
 
 const fn row(
@@ -59,39 +60,40 @@ const fn row(
 }
 
 /// No surface but the command line.
-const NONE: &str = "xx-----";
+const NONE: &str = "xx------";
 
-const TABLE: &[Row] = &[
+pub const TABLE: &[Row] = &[
     //                                    plain          scopeless      scopeless
     //                                     member         dispatch       dispatch
     //                                      other          reads          reads
     //                                       owner          writes         writes
     //                                                       other          other
-    row("help.show", "{}", "xxx++++", "xxdd+++", "xxxd+++"),
-    row("status.show", "{}", "xxx++++", "xxdd+++", "xxxd+++"),
-    row("config.show", r#"{"channel":"{channel}"}"#, "xxx++++", "xxdd+++", "xxxd+++"),
+    //                                                        unpinned       unpinned
+    row("help.show", "{}", "xxx++++", "xxdd++++", "xxxd++++"),
+    row("status.show", "{}", "xxx++++", "xxdd++++", "xxxd++++"),
+    row("config.show", r#"{"channel":"{channel}"}"#, "xxx++++", "xxdd++++", "xxxd++++"),
     // Every user may change the own settings. Those of a channel need a grant, which is not of one channel.
-    row("config.set", r#"{"scope":"me","effort":"low"}"#, "xxx++++", "xxddd++", "xxxdd++"),
+    row("config.set", r#"{"scope":"me","effort":"low"}"#, "xxx++++", "xxddd+++", "xxxdd+++"),
     row(
         "config.set",
         r#"{"scope":"channel","channel":"{channel}","effort":"low"}"#,
         "xxxdd++",
-        "xxddd++",
-        "xxxdd++",
+        "xxddd+++",
+        "xxxdd+++",
     ),
-    row("config.clear", r#"{"scope":"me"}"#, "xxx++++", "xxddd++", "xxxdd++"),
-    row("config.instructions", r#"{"scope":"me"}"#, "xxx++++", "xxddd++", "xxxdd++"),
-    row("runs.list", "{}", "xxx++++", "xxdd+++", "xxxd+++"),
-    row("runs.get", r#"{"id":"{run}"}"#, "xxx?+?+", "xxdd++?", NONE),
-    row("runs.events", r#"{"id":"{run}"}"#, "xxx?+?+", "xxdd++?", NONE),
-    row("runs.friction", r#"{"id":"{run}"}"#, "xxx?+?+", "xxdd++?", NONE),
+    row("config.clear", r#"{"scope":"me"}"#, "xxx++++", "xxddd+++", "xxxdd+++"),
+    row("config.instructions", r#"{"scope":"me"}"#, "xxx++++", "xxddd+++", "xxxdd+++"),
+    row("runs.list", "{}", "xxx++++", "xxdd++++", "xxxd++++"),
+    row("runs.get", r#"{"id":"{run}"}"#, "xxx?+?+", "xxdd++??", NONE),
+    row("runs.events", r#"{"id":"{run}"}"#, "xxx?+?+", "xxdd++??", NONE),
+    row("runs.friction", r#"{"id":"{run}"}"#, "xxx?+?+", "xxdd++??", NONE),
     // The run has ended, which is a conflict for a caller that may stop it.
-    row("runs.stop", r#"{"id":"{run}","mode":"soft"}"#, "xxxdd?!", "xxddd!?", "xxxdd!?"),
-    row("memory.list", "{}", "xxx++++", "xxdd+++", "xxxd+++"),
-    row("memory.forget", r#"{"id":"mem:org:acme:1"}"#, "xxxdd++", "xxddd++", "xxxdd++"),
-    row("friction.report", "{}", "xxx++++", "xxdd+++", "xxxd+++"),
-    row("friction.analyze", "{}", "xxx----", "xx-----", NONE),
-    row("schedule.list", "{}", "xxx++++", "xxddd++", "xxxdd++"),
+    row("runs.stop", r#"{"id":"{run}","mode":"soft"}"#, "xxxdd?!", "xxddd!??", "xxxdd!??"),
+    row("memory.list", "{}", "xxx++++", "xxdd++++", "xxxd++++"),
+    row("memory.forget", r#"{"id":"mem:org:acme:1"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
+    row("friction.report", "{}", "xxx++++", "xxdd++++", "xxxd++++"),
+    row("friction.analyze", "{}", "xxx----", "xx------", NONE),
+    row("schedule.list", "{}", "xxx++++", "xxddd+++", "xxxdd+++"),
 ];
 
 #[test]
@@ -108,19 +110,19 @@ fn input(row: &Row, platform: &str, run: &str) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-async fn api(bot: &Bot, caller: &Credential, row: &Row, run: &str) -> Answer {
+pub async fn api(bot: &Bot, caller: &Credential, row: &Row, run: &str) -> Answer {
     let body = input(row, "http", run);
     send(bot, caller, Method::POST, &format!("/api/{}", row.id), Some(&body)).await
 }
 
-async fn mcp(bot: &Bot, caller: &Credential, row: &Row, run: &str) -> Answer {
+pub async fn mcp(bot: &Bot, caller: &Credential, row: &Row, run: &str) -> Answer {
     let params = json!({"name": row.id.replace('.', "_"), "arguments": input(row, "mcp", run)});
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     send(bot, caller, Method::POST, "/mcp", Some(&body)).await
 }
 
 /// The input as the tail of a message: arguments by position, options by name.
-async fn chat(bot: &Bot, caller: &Credential, row: &Row, run: &str) -> Answer {
+pub async fn chat(bot: &Bot, caller: &Credential, row: &Row, run: &str) -> Answer {
     let catalogue = catalogue();
     let definition = catalogue.on(Surface::Cli).find(|definition| definition.id == row.id).unwrap();
     let mut text = row.id.replace('.', " ");
@@ -133,7 +135,7 @@ async fn chat(bot: &Bot, caller: &Credential, row: &Row, run: &str) -> Answer {
 }
 
 /// Returns the letter of an answer.
-fn letter(surface: Surface, answer: &Answer) -> char {
+pub fn letter(surface: Surface, answer: &Answer) -> char {
     let body = answer.json();
     let (code, is_done) = match surface {
         Surface::Api | Surface::Cli => (body["code"].as_str().unwrap_or_default(), answer.status == 200),

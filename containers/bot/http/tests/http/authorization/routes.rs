@@ -1,8 +1,9 @@
 //! Every route with every kind of caller.
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 use std::collections::BTreeSet;
 
-use ars_bot_http::paths;
+use ars_bot_http::routes;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -10,6 +11,9 @@ use super::callers::{
     Credential::{self, Bearer, Header, Session},
     Viewer, access, bot, locally, send,
 };
+use crate::support::Bot;
+
+const AUTHORIZE: &str = "/admin/restart/authorize";
 
 /// The columns of the table. The viewer is a member of channel `ci`.
 const CALLERS: [Credential; 9] = [
@@ -24,9 +28,51 @@ const CALLERS: [Credential; 9] = [
     Session,
 ];
 
+// The statuses by their reason.
+/// The route served the request.
+const DONE: u16 = 200;
+/// The health probe answered, as for every path without a route.
+const PROBE: u16 = 200;
+/// The process ends after the answer.
+const CRASHING: u16 = 202;
+/// The session ended.
+const SIGNED_OUT: u16 = 303;
+/// No ingress token is valid.
+const NO_TOKEN: u16 = 401;
+/// The token lacks the scope.
+const NO_SCOPE: u16 = 403;
+/// The gate of the dashboard refused the caller.
+const GATE: u16 = 403;
+/// The form had no valid secret.
+const NO_SECRET: u16 = 403;
+/// The run is answered like an unknown one.
+const HIDDEN: u16 = 404;
+/// There is no such run or route.
+const UNKNOWN: u16 = 404;
+/// The mode has no sessions.
+const NO_FORM: u16 = 404;
+/// The route has another method.
+const METHOD: u16 = 405;
+/// The installation lacks the subsystem.
+const ABSENT: u16 = 503;
+
+/// The statuses in mode `token`, in the order of [`CALLERS`].
+type Callers = [u16; 9];
+
+/// For holders of an ingress token: without scopes, with `dispatch` among them, and with `deploy:write` alone.
+const fn machine(scopeless: u16, dispatch: u16, deployer: u16) -> Callers {
+    let [none, wrong, look, session] = [NO_TOKEN; 4];
+    [none, wrong, scopeless, dispatch, dispatch, dispatch, deployer, look, session]
+}
+
 /// Behind the gate in mode `token`.
-const fn gated(status: u16) -> [u16; 9] {
-    [403, 403, 403, 403, 403, 403, 403, status, status]
+const fn gated(status: u16) -> Callers {
+    [GATE, GATE, GATE, GATE, GATE, GATE, GATE, status, status]
+}
+
+/// Not behind the gate.
+const fn all(status: u16) -> Callers {
+    [status; 9]
 }
 
 /// The statuses in the other modes of the dashboard.
@@ -41,76 +87,104 @@ const fn open(status: u16) -> Modes {
 
 /// Behind the gate, for people.
 const fn pages(status: u16) -> Modes {
-    [403, 403, 403, status, status, 403]
+    [GATE, GATE, GATE, status, status, GATE]
 }
 
 /// Behind the gate, for people and services.
 const fn api(status: u16) -> Modes {
-    [403, 403, status, status, status, 403]
+    [GATE, GATE, status, status, status, GATE]
 }
 
-/// Route, method, path, and the status for each caller and in each mode.
-/// The route is `-` for the fallback.
-const TABLE: &[(&str, &str, &str, [u16; 9], Modes)] = &[
-    //                                          none wrong less disp write other depl look session
-    ("/ingress", "POST", "/ingress", [401, 401, 403, 200, 200, 200, 403, 401, 401], open(401)),
-    ("/mcp", "POST", "/mcp", [401, 401, 200, 200, 200, 200, 200, 401, 401], open(401)),
-    ("/admin/crash", "POST", "/admin/crash", [401, 401, 403, 403, 403, 403, 202, 401, 401], open(401)),
-    (
-        "/admin/restart/authorize",
-        "POST",
-        "/admin/restart/authorize",
-        [401, 401, 403, 403, 403, 403, 200, 401, 401],
-        open(401),
-    ),
-    ("/runs", "GET", "/runs", gated(200), pages(200)),
-    ("/runs/", "GET", "/runs/", gated(200), pages(200)),
-    ("/runs/docs", "GET", "/runs/docs", gated(200), pages(200)),
-    ("/runs/assets/{name}", "GET", "/runs/assets/style.css", gated(200), pages(200)),
-    ("/runs/{id}", "GET", "/runs/http-ci", gated(200), pages(200)),
-    ("/runs/{id}", "GET", "/runs/unknown", gated(404), pages(404)),
-    ("/runs/{id}/events", "GET", "/runs/http-ci/events", gated(200), pages(200)),
-    ("/runs/{id}/friction", "GET", "/runs/http-ci/friction", gated(200), pages(200)),
-    ("/runs/scheduled", "GET", "/runs/scheduled", gated(200), pages(200)),
-    ("/schedules", "GET", "/schedules", gated(200), pages(200)),
-    ("/runs/{id}/earlier", "GET", "/runs/http-ci/earlier", gated(200), pages(200)),
+/// A request, and its status for each caller and in each mode.
+pub struct Row {
+    /// The path of its route, or [`FALLBACK`].
+    pub route: &'static str,
+    pub method: &'static str,
+    pub path: &'static str,
+    pub callers: Callers,
+    pub modes: Modes,
+}
+
+const fn row(
+    method: &'static str,
+    route: &'static str,
+    path: &'static str,
+    callers: Callers,
+    modes: Modes,
+) -> Row {
+    Row { route, method, path, callers, modes }
+}
+
+/// The route of every other path.
+const FALLBACK: &str = "-";
+
+pub const TABLE: &[Row] = &[
+    row("POST", "/ingress", "/ingress", machine(NO_SCOPE, DONE, NO_SCOPE), open(NO_TOKEN)),
+    row("GET", "/ingress", "/ingress", all(METHOD), open(METHOD)),
+    row("POST", "/mcp", "/mcp", machine(DONE, DONE, DONE), open(NO_TOKEN)),
+    row("GET", "/mcp", "/mcp", all(METHOD), open(METHOD)),
+    row("POST", "/admin/crash", "/admin/crash", machine(NO_SCOPE, NO_SCOPE, CRASHING), open(NO_TOKEN)),
+    row("GET", "/admin/crash", "/admin/crash", all(METHOD), open(METHOD)),
+    row("POST", AUTHORIZE, AUTHORIZE, machine(NO_SCOPE, NO_SCOPE, DONE), open(NO_TOKEN)),
+    row("GET", AUTHORIZE, AUTHORIZE, all(METHOD), open(METHOD)),
+    row("GET", "/runs", "/runs", gated(DONE), pages(DONE)),
+    row("GET", "/runs/", "/runs/", gated(DONE), pages(DONE)),
+    row("GET", "/runs/docs", "/runs/docs", gated(DONE), pages(DONE)),
+    row("GET", "/runs/assets/{name}", "/runs/assets/style.css", gated(DONE), pages(DONE)),
+    row("GET", "/runs/{id}", "/runs/http-ci", gated(DONE), pages(DONE)),
+    row("GET", "/runs/{id}", "/runs/unknown", gated(UNKNOWN), pages(UNKNOWN)),
+    row("GET", "/runs/{id}/events", "/runs/http-ci/events", gated(DONE), pages(DONE)),
+    row("GET", "/runs/{id}/friction", "/runs/http-ci/friction", gated(DONE), pages(DONE)),
+    row("GET", "/runs/scheduled", "/runs/scheduled", gated(DONE), pages(DONE)),
+    row("GET", "/schedules", "/schedules", gated(DONE), pages(DONE)),
+    row("GET", "/runs/{id}/earlier", "/runs/http-ci/earlier", gated(DONE), pages(DONE)),
     // A member may read the run, and neither steer nor stop it.
-    ("/runs/{id}/steer", "POST", "/runs/http-ci/steer", gated(404), pages(404)),
-    ("/runs/{id}/stop", "POST", "/runs/http-ci/stop?mode=soft", gated(404), pages(404)),
-    ("/runs/sign-in", "GET", "/runs/sign-in", [200; 9], pages(404)),
-    ("/runs/sign-in", "POST", "/runs/sign-in", [403; 9], pages(404)),
-    ("/runs/sign-in/style.css", "GET", "/runs/sign-in/style.css", [200; 9], open(200)),
-    ("/runs/sign-out", "POST", "/runs/sign-out", [303; 9], pages(404)),
-    ("/healthz", "GET", "/healthz", [200; 9], open(200)),
-    ("/metrics", "GET", "/metrics", gated(200), pages(200)),
-    // Each command has its row in the other table.
-    ("/api/{command}", "GET", "/api/help.show", gated(200), api(200)),
-    ("/api/openapi.json", "GET", "/api/openapi.json", gated(200), api(200)),
-    ("-", "GET", "/residents", gated(503), pages(503)),
-    ("-", "GET", "/residents/acme/app", gated(503), pages(503)),
-    ("-", "GET", "/costs", gated(503), pages(503)),
-    ("-", "GET", "/costs/main.json", gated(503), pages(503)),
-    ("-", "GET", "/mcp/connect/nonce", gated(503), pages(503)),
-    ("-", "GET", "//runs", [200; 9], open(200)),
-    ("-", "GET", "/schedules/", [200; 9], open(200)),
-    ("-", "GET", "/api", gated(404), api(404)),
-    ("-", "GET", "/%61PI/help.show", gated(404), api(404)),
-    ("-", "POST", "/admin/restart", [404; 9], open(404)),
-    ("-", "GET", "/mcp/x", [404; 9], open(404)),
-    ("-", "GET", "/", [200; 9], open(200)),
+    row("POST", "/runs/{id}/steer", "/runs/http-ci/steer", gated(HIDDEN), pages(HIDDEN)),
+    row("POST", "/runs/{id}/stop", "/runs/http-ci/stop?mode=soft", gated(HIDDEN), pages(HIDDEN)),
+    row("GET", "/runs/sign-in", "/runs/sign-in", all(DONE), pages(NO_FORM)),
+    row("POST", "/runs/sign-in", "/runs/sign-in", all(NO_SECRET), pages(NO_FORM)),
+    row("GET", "/runs/sign-in/style.css", "/runs/sign-in/style.css", all(DONE), open(DONE)),
+    row("POST", "/runs/sign-out", "/runs/sign-out", all(SIGNED_OUT), pages(NO_FORM)),
+    row("GET", "/healthz", "/healthz", all(PROBE), open(PROBE)),
+    row("POST", "/healthz", "/healthz", all(PROBE), open(PROBE)),
+    row("GET", "/metrics", "/metrics", gated(DONE), pages(DONE)),
+    // Each command has its row in the other tables.
+    row("GET", "/api/{command}", "/api/help.show", gated(DONE), api(DONE)),
+    row("POST", "/api/{command}", "/api/help.show", gated(DONE), api(DONE)),
+    row("GET", "/api/openapi.json", "/api/openapi.json", gated(DONE), api(DONE)),
+    row("POST", "/api/openapi.json", "/api/openapi.json", gated(METHOD), api(METHOD)),
+    row("GET", FALLBACK, "/residents", gated(ABSENT), pages(ABSENT)),
+    row("GET", FALLBACK, "/residents/acme/app", gated(ABSENT), pages(ABSENT)),
+    row("GET", FALLBACK, "/costs", gated(ABSENT), pages(ABSENT)),
+    row("GET", FALLBACK, "/costs/main.json", gated(ABSENT), pages(ABSENT)),
+    row("GET", FALLBACK, "/mcp/connect/nonce", gated(ABSENT), pages(ABSENT)),
+    row("GET", FALLBACK, "//runs", all(PROBE), open(PROBE)),
+    row("GET", FALLBACK, "/schedules/", all(PROBE), open(PROBE)),
+    row("GET", FALLBACK, "/api", gated(UNKNOWN), api(UNKNOWN)),
+    row("GET", FALLBACK, "/%61PI/help.show", gated(UNKNOWN), api(UNKNOWN)),
+    row("POST", FALLBACK, "/admin/restart", all(UNKNOWN), open(UNKNOWN)),
+    row("GET", FALLBACK, "/mcp/x", all(UNKNOWN), open(UNKNOWN)),
+    row("GET", FALLBACK, "/", all(PROBE), open(PROBE)),
 ];
 
 #[test]
 fn every_route_has_a_row() {
-    let rows: BTreeSet<&str> = TABLE.iter().map(|row| row.0).filter(|path| *path != "-").collect();
-    assert_eq!(rows, paths().into_iter().collect());
+    let rows = TABLE.iter().filter(|row| row.route != FALLBACK).map(|row| (row.method, row.route));
+    assert_eq!(rows.collect::<BTreeSet<_>>(), routes().into_iter().collect());
 }
 
-fn body(path: &str) -> Option<Value> {
-    match path {
-        "/ingress" => Some(json!({"text": "help"})),
-        "/mcp" => Some(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})),
-        "/runs/http-ci/steer" => Some(json!({"text": "more"})),
+/// Returns the status of the row's request.
+pub async fn status(bot: &Bot, credential: &Credential, row: &Row) -> u16 {
+    let method = Method::from_bytes(row.method.as_bytes()).unwrap();
+    send(bot, credential, method, row.path, body(row).as_ref()).await.status
+}
+
+fn body(row: &Row) -> Option<Value> {
+    match (row.method, row.path) {
+        ("POST", "/ingress") => Some(json!({"text": "help"})),
+        ("POST", "/mcp") => Some(json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})),
+        ("POST", "/runs/http-ci/steer") => Some(json!({"text": "more"})),
+        ("POST", path) if path.starts_with("/api/") => Some(json!({})),
         _ => None,
     }
 }
@@ -119,15 +193,13 @@ fn body(path: &str) -> Option<Value> {
 async fn callers_get_the_status_of_the_table() {
     let bot = bot(Viewer::Member).await;
     let mut wrong = Vec::new();
-    for (_, method, path, expected, _) in TABLE {
-        let body = body(path);
+    for row in TABLE {
         let mut found = Vec::new();
         for caller in CALLERS {
-            let method = Method::from_bytes(method.as_bytes()).unwrap();
-            found.push(send(&bot, &caller, method, path, body.as_ref()).await.status);
+            found.push(status(&bot, &caller, row).await);
         }
-        if found != expected {
-            wrong.push(format!("{method} {path}: {found:?}, not {expected:?}"));
+        if found != row.callers {
+            wrong.push(format!("{} {}: {found:?}, not {:?}", row.method, row.path, row.callers));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -147,14 +219,13 @@ async fn modes_give_the_status_of_the_table() {
         (&local, Header("x-forwarded-for", "192.0.2.1".to_owned())),
     ];
     let mut wrong = Vec::new();
-    for (_, method, path, _, expected) in TABLE {
+    for row in TABLE {
         let mut found = Vec::new();
         for (bot, credential) in &requests {
-            let method = Method::from_bytes(method.as_bytes()).unwrap();
-            found.push(send(bot, credential, method, path, body(path).as_ref()).await.status);
+            found.push(status(bot, credential, row).await);
         }
-        if found != expected {
-            wrong.push(format!("{method} {path}: {found:?}, not {expected:?}"));
+        if found != row.modes {
+            wrong.push(format!("{} {}: {found:?}, not {:?}", row.method, row.path, row.modes));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
