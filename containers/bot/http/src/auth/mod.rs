@@ -9,4 +9,4 @@ pub(crate) mod peer;
 pub(crate) mod session;
 pub(crate) mod viewer;
 
-pub(crate) use origin::{Origin, is_own};
+pub(crate) use origin::{Origin, is_own, is_same_origin, is_withheld};

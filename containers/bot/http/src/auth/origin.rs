@@ -2,10 +2,12 @@
 //!
 //! Not here: which requests a surface checks.
 
-use axum::http::{HeaderMap, HeaderName, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 
 /// The browser's statement about the page that sent a request.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+/// Its value for a page of the same scheme, host and port.
+const SAME_ORIGIN: &str = "same-origin";
 
 /// Scheme, host and port of an `http` or `https` URL, in lower case and with an explicit port.
 #[derive(Debug, PartialEq, Eq)]
@@ -58,24 +60,48 @@ impl Origin {
 ///
 /// Browsers send both headers, and other clients usually none. Without a base URL the `Host` header is the reference.
 pub(crate) fn is_own(headers: &HeaderMap, public_base_url: Option<&str>) -> bool {
-    let is_same_site =
-        headers.get_all(SEC_FETCH_SITE).iter().all(|site| site == "same-origin" || site == "none");
+    let is_same_site = sites(headers).all(|site| site == SAME_ORIGIN || site == "none");
     let base = public_base_url.map(str::trim).filter(|url| !url.is_empty());
-    let mut origins = headers.get_all(header::ORIGIN).iter();
     is_same_site
-        && origins.all(|origin| {
-            let Some(origin) = origin.to_str().ok().and_then(Origin::parse) else { return false };
-            match base {
+        && origins(headers).all(|origin| {
+            origin.is_some_and(|origin| match base {
                 Some(base) => origin.is_of_base(base),
                 None => origin.is_of_host(headers),
-            }
+            })
         })
+}
+
+/// Returns whether a page of this service sent the request; `false` without a header that shows it.
+///
+/// This is for a cookie, which a browser adds without the user's part.
+pub(crate) fn is_same_origin(headers: &HeaderMap, public_base_url: Option<&str>) -> bool {
+    if let Some(site) = sites(headers).next() {
+        return site == SAME_ORIGIN;
+    }
+    let origin = origins(headers).next().flatten();
+    origin.is_some_and(|origin| {
+        public_base_url.is_some_and(|url| origin.is_of_base(url)) || origin.is_of_host(headers)
+    })
+}
+
+/// Returns whether a browser withheld the origin of a form.
+/// It does for pages without a referrer over plain http.
+pub(crate) fn is_withheld(headers: &HeaderMap) -> bool {
+    sites(headers).next().is_none() && headers.get(header::ORIGIN).is_some_and(|origin| origin == "null")
+}
+
+fn sites(headers: &HeaderMap) -> impl Iterator<Item = &HeaderValue> {
+    headers.get_all(SEC_FETCH_SITE).iter()
+}
+
+/// Returns each origin, or `None` in place of an invalid one.
+fn origins(headers: &HeaderMap) -> impl Iterator<Item = Option<Origin>> {
+    let values = headers.get_all(header::ORIGIN).iter();
+    values.map(|origin| origin.to_str().ok().and_then(Origin::parse))
 }
 
 #[cfg(test)]
 mod tests {
-    use axum::http::HeaderValue;
-
     use super::*;
 
     fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
@@ -129,7 +155,7 @@ mod tests {
     #[test]
     fn other_site_is_not_own() {
         for (site, expected) in
-            [("same-origin", true), ("none", true), ("same-site", false), ("cross-site", false), ("", false)]
+            [(SAME_ORIGIN, true), ("none", true), ("same-site", false), ("cross-site", false), ("", false)]
         {
             assert_eq!(is_own(&headers(&[(SEC_FETCH_SITE, site)]), None), expected, "{site}");
         }
@@ -137,5 +163,29 @@ mod tests {
         let mut both = headers(&[(header::ORIGIN, "http://a"), (header::HOST, "a")]);
         both.append(header::ORIGIN, HeaderValue::from_static("http://b"));
         assert!(!is_own(&both, None));
+    }
+
+    #[test]
+    fn own_pages_alone_are_same_origin() {
+        let public = Some("https://bot.example.com/base");
+        for pairs in [
+            &[(SEC_FETCH_SITE, SAME_ORIGIN), (header::ORIGIN, "null")][..],
+            &[(header::ORIGIN, "https://bot.example.com"), (header::HOST, "10.0.0.1:8080")],
+            &[(header::ORIGIN, "http://localhost:3000"), (header::HOST, "localhost:3000")],
+        ] {
+            assert!(is_same_origin(&headers(pairs), public), "{pairs:?}");
+        }
+        for pairs in [
+            &[][..],
+            &[(SEC_FETCH_SITE, "same-site"), (header::ORIGIN, "https://bot.example.com")],
+            &[(SEC_FETCH_SITE, "cross-site")],
+            &[(SEC_FETCH_SITE, "none")],
+            &[(header::ORIGIN, "null"), (header::HOST, "localhost")],
+            &[(header::ORIGIN, "http://bot.example.com")],
+            &[(header::ORIGIN, "https://evil.example.com"), (header::HOST, "bot.example.com")],
+            &[(header::ORIGIN, "file://localhost"), (header::HOST, "localhost")],
+        ] {
+            assert!(!is_same_origin(&headers(pairs), public), "{pairs:?}");
+        }
     }
 }

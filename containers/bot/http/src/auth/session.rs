@@ -1,15 +1,11 @@
-//! Sessions of people in mode `token`: a signed cookie in place of the secret, and request origins.
+//! Sessions of people in mode `token`: a signed cookie in place of the secret.
 //!
 //! A cookie is `<expiry>.<HMAC>` under the secret, so the process stores no session and a changed secret ends all.
-
-use std::fmt::Write as _;
 
 use ars_auth::Secret;
 use ars_types::UnixMillis;
 use aws_lc_rs::{constant_time::verify_slices_are_equal, hmac};
 use axum::http::{HeaderMap, header};
-
-use super::Origin;
 
 /// Life of a session: 12 hours.
 const SESSION_MAX_AGE_MS: UnixMillis = 43_200_000;
@@ -52,23 +48,7 @@ fn is_current(value: &str, secret: &Secret, actor: &str, now: UnixMillis) -> boo
 fn signed(secret: &Secret, actor: &str, expires: UnixMillis) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret.expose().as_bytes());
     let tag = hmac::sign(&key, format!("{PURPOSE}\n{actor}\n{expires}").as_bytes());
-    let mut value = format!("{expires}.");
-    for byte in tag.as_ref() {
-        // Writing to a text cannot fail.
-        let _ = write!(value, "{byte:02x}");
-    }
-    value
-}
-
-/// Returns whether a page of this service sent the request; `false` without a header that shows it.
-pub(crate) fn is_same_origin(headers: &HeaderMap, public_base_url: Option<&str>) -> bool {
-    if let Some(site) = headers.get("sec-fetch-site") {
-        return site == "same-origin";
-    }
-    let origin = headers.get(header::ORIGIN).and_then(|value| value.to_str().ok()).and_then(Origin::parse);
-    origin.is_some_and(|origin| {
-        public_base_url.is_some_and(|url| origin.is_of_base(url)) || origin.is_of_host(headers)
-    })
+    format!("{expires}.{}", hex::encode(tag))
 }
 
 #[cfg(test)]
@@ -120,29 +100,5 @@ mod tests {
     #[test]
     fn https_makes_the_cookie_secure() {
         assert!(set_cookie(&secret("look"), "access:ops", NOW, true).ends_with("; SameSite=Strict; Secure"));
-    }
-
-    #[test]
-    fn own_pages_alone_are_same_origin() {
-        let public = Some("https://bot.example.com/base");
-        for pairs in [
-            &[("sec-fetch-site", "same-origin"), ("origin", "null")][..],
-            &[("origin", "https://bot.example.com"), ("host", "10.0.0.1:8080")],
-            &[("origin", "http://localhost:3000"), ("host", "localhost:3000")],
-        ] {
-            assert!(is_same_origin(&headers(pairs), public), "{pairs:?}");
-        }
-        for pairs in [
-            &[][..],
-            &[("sec-fetch-site", "same-site"), ("origin", "https://bot.example.com")],
-            &[("sec-fetch-site", "cross-site")],
-            &[("sec-fetch-site", "none")],
-            &[("origin", "null"), ("host", "localhost")],
-            &[("origin", "http://bot.example.com")],
-            &[("origin", "https://evil.example.com"), ("host", "bot.example.com")],
-            &[("origin", "file://localhost"), ("host", "localhost")],
-        ] {
-            assert!(!is_same_origin(&headers(pairs), public), "{pairs:?}");
-        }
     }
 }

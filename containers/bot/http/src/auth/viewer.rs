@@ -25,12 +25,7 @@ use axum::{
     response::Response,
 };
 
-use super::{
-    access::Access,
-    is_own,
-    peer::Peer,
-    session::{has_session, is_same_origin},
-};
+use super::{access::Access, is_own, is_same_origin, peer::Peer, session::has_session};
 use crate::{respond, state::HttpState, surfaces::session};
 
 /// The header with the access proxy's token.
@@ -90,17 +85,28 @@ pub(crate) async fn gate(State(state): State<HttpState>, request: Request, next:
 pub(crate) async fn authenticate(state: &HttpState, head: &Parts, area: Area) -> Result<Actor, Denied> {
     let settings = state.core.settings();
     let now = state.core.clock().now();
-    let actor = match &*state.dashboard {
-        Dashboard::Loopback => local(head, settings.public_base_url.as_deref())?,
-        Dashboard::Token { secret, actor } => by_secret(state, secret, actor, head, now)?,
-        Dashboard::Access(access) => by_access(access, &head.headers, area, now).await?,
+    let headers = &head.headers;
+    let base = settings.public_base_url.as_deref();
+    let (actor, is_own_write) = match &*state.dashboard {
+        // A wrong bearer is not made good by a cookie. `SameSite` stops pages of other sites, not those of a sibling
+        // host, so a write with a session must show that a page of this service sent it.
+        Dashboard::Token { secret, actor }
+            if !headers.contains_key(header::AUTHORIZATION) && has_session(headers, secret, actor, now) =>
+        {
+            (Actor::browser(actor), is_same_origin(headers, base))
+        }
+        dashboard => {
+            let actor = match dashboard {
+                Dashboard::Loopback => local(head, base)?,
+                Dashboard::Token { secret, actor } => by_secret(state, secret, actor, head, now)?,
+                Dashboard::Access(access) => by_access(access, headers, area, now).await?,
+            };
+            // In every mode a browser may prove who its user is without the user's part. The command routes check the
+            // origin later, because their answer has a body.
+            (actor, area == Area::Api || is_own(headers, base))
+        }
     };
-    // In every mode a browser may prove who its user is without the user's part. The command routes check the origin
-    // later, because their answer has a body.
-    if area == Area::Pages
-        && !head.method.is_safe()
-        && !is_own(&head.headers, settings.public_base_url.as_deref())
-    {
+    if !head.method.is_safe() && !is_own_write {
         return Err(Denied::CrossOrigin);
     }
     Ok(granted(&actor, &settings.grants))
@@ -133,8 +139,7 @@ fn accepts_html(headers: &HeaderMap) -> bool {
     accepted.split(',').any(|range| range.split(';').next().unwrap_or_default().trim() == "text/html")
 }
 
-/// Admits the holder of the secret, and a session.
-/// A wrong bearer is not made good by a cookie, and too many wrong ones limit the bearers of their peer.
+/// Admits the holder of the secret. Too many wrong bearers limit those of their peer.
 fn by_secret(
     state: &HttpState,
     secret: &Secret,
@@ -142,21 +147,12 @@ fn by_secret(
     head: &Parts,
     now: UnixMillis,
 ) -> Result<Actor, Denied> {
-    let headers = &head.headers;
-    if headers.contains_key(header::AUTHORIZATION) || !has_session(headers, secret, actor, now) {
-        let presented = bearer(headers.get_all(header::AUTHORIZATION)).ok_or(Denied::BadCredential)?;
-        let peer = Peer::of(head, state.peer_header.as_ref());
-        state.bearers.begin(peer, now).map_err(|wait_s| Denied::TooManyAttempts { wait_s })?;
-        let admitted = by_token(Some(presented), secret, actor)?;
-        state.bearers.prove(peer, now);
-        return Ok(admitted);
-    }
-    // `SameSite` stops pages of other sites, not those of a sibling host.
-    if head.method.is_safe() || is_same_origin(headers, state.core.settings().public_base_url.as_deref()) {
-        Ok(Actor::browser(actor))
-    } else {
-        Err(Denied::CrossOrigin)
-    }
+    let presented = bearer(head.headers.get_all(header::AUTHORIZATION)).ok_or(Denied::BadCredential)?;
+    let peer = Peer::of(head, state.peer_header.as_ref());
+    state.bearers.begin(peer, now).map_err(|wait_s| Denied::TooManyAttempts { wait_s })?;
+    let admitted = by_token(Some(presented), secret, actor)?;
+    state.bearers.prove(peer, now);
+    Ok(admitted)
 }
 
 /// Admits the identity in the access proxy's one header.

@@ -13,8 +13,9 @@ use axum::{
 
 use crate::{
     auth::{
+        is_same_origin,
         peer::Peer,
-        session::{is_same_origin, set_cookie},
+        session::set_cookie,
         viewer::{self, Area, Dashboard},
     },
     params, respond,

@@ -5,13 +5,16 @@
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderValue, StatusCode, header},
     response::Response,
 };
 
 use super::sign_in::{SIGN_IN, configured, without_form};
 use crate::{
-    auth::session::{end_cookie, has_session, is_same_origin},
+    auth::{
+        is_same_origin, is_withheld,
+        session::{end_cookie, has_session},
+    },
     respond,
     state::HttpState,
 };
@@ -23,8 +26,9 @@ pub(crate) const SIGN_OUT: &str = "/runs/sign-out";
 pub(crate) async fn leave(State(state): State<HttpState>, request: Request) -> Response {
     let (head, _) = request.into_parts();
     let Some((secret, actor)) = configured(&state) else { return without_form(&state, &head).await };
+    // The cookie is `SameSite=Strict`, so a session shows that no other site sent a form without an origin.
     let is_own = is_same_origin(&head.headers, state.core.settings().public_base_url.as_deref())
-        || (states_no_origin(&head.headers)
+        || (is_withheld(&head.headers)
             && has_session(&head.headers, secret, actor, state.core.clock().now()));
     if !is_own {
         tracing::info!(reason = "cross-origin", "sign-out refused");
@@ -36,12 +40,4 @@ pub(crate) async fn leave(State(state): State<HttpState>, request: Request) -> R
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }
     response
-}
-
-/// Returns whether a browser withheld the origin of the form.
-/// It does for pages without a referrer over plain http. The cookie is `SameSite=Strict`, so a session then shows that
-/// no other site sent the form.
-fn states_no_origin(headers: &HeaderMap) -> bool {
-    !headers.contains_key("sec-fetch-site")
-        && headers.get(header::ORIGIN).is_some_and(|origin| origin == "null")
 }
