@@ -1,6 +1,6 @@
 //! Follows the event stream of a run. A broken stream is continued after its last event.
 
-use std::{io::IsTerminal as _, process::ExitCode, time::Duration};
+use std::{io::IsTerminal as _, process::ExitCode};
 
 use anyhow::{Context as _, anyhow};
 use ars_events::sse::{Decoder, Frame};
@@ -9,23 +9,14 @@ use futures::StreamExt as _;
 use reqwest::{RequestBuilder, Response};
 use serde_json::Value;
 
-use super::{Failure, registry::failure_of};
+use super::{Failure, reconnect::Reconnect, registry::failure_of};
 use crate::{
     environment,
     terminal::{self, Steps, Style},
 };
 
-/// Attempts to continue a stream without a new event in between.
-pub(super) const RECONNECT_ATTEMPTS: u32 = 6;
-/// Wait before the first attempt. It doubles with each further one.
-const RECONNECT_INTERVAL: Duration = Duration::from_millis(250);
 /// Header that names the last event.
 const LAST_EVENT_ID: &str = "last-event-id";
-
-/// Returns the wait before an attempt, counted from 0.
-pub(super) fn reconnect_delay(attempt: u32) -> Duration {
-    RECONNECT_INTERVAL * 2_u32.pow(attempt)
-}
 
 /// Returns the format of steps on standard output.
 pub(super) fn steps() -> Steps {
@@ -51,7 +42,7 @@ pub(super) async fn follow(stream: &Stream<'_>) -> Result<ExitCode, Failure> {
     let steps = steps();
     let mut last_id: Option<String> = None;
     let mut response = connect(stream, None).await?;
-    let mut attempt = 0;
+    let mut reconnect = Reconnect::default();
     loop {
         let before = last_id.clone();
         let mut reason = match read(response, &steps, &mut last_id).await? {
@@ -59,14 +50,12 @@ pub(super) async fn follow(stream: &Stream<'_>) -> Result<ExitCode, Failure> {
             End::Connection(reason) => reason,
         };
         if last_id != before {
-            attempt = 0;
+            reconnect = Reconnect::default();
         }
         response = loop {
-            if attempt == RECONNECT_ATTEMPTS {
+            if !reconnect.wait().await {
                 return Err(Failure::Unavailable(reason));
             }
-            tokio::time::sleep(reconnect_delay(attempt)).await;
-            attempt += 1;
             match connect(stream, last_id.as_deref()).await {
                 Ok(response) => break response,
                 Err(Failure::Unavailable(error)) => reason = error,

@@ -5,6 +5,7 @@ pub mod completions;
 pub mod diff;
 pub mod doctor;
 mod follow;
+mod reconnect;
 pub mod registry;
 pub mod runs_watch;
 pub mod serve;

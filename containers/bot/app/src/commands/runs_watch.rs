@@ -1,17 +1,18 @@
 //! `ars runs watch <id>`: follows a run of a service until it ends, over the commands of `/api`.
 
-use std::{process::ExitCode, time::Duration};
+use std::{io, process::ExitCode, time::Duration};
 
 use anyhow::anyhow;
 use ars_events::unwrap_untrusted;
 use ars_types::{RunId, RunStatus};
 use ars_wire::ErrorCode;
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::{
     Failure,
-    follow::{RECONNECT_ATTEMPTS, reconnect_delay, show, steps},
+    follow::{show, steps},
+    reconnect::Reconnect,
     registry::Server,
 };
 use crate::{args::RunsWatch, error::is_success};
@@ -21,9 +22,21 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Greatest interval, of a run that works on one step for long.
 const MAX_POLL_INTERVAL: Duration = Duration::from_secs(5);
 
+/// The commands of a service.
+trait Service {
+    /// Invokes a command with this input. Returns its output as JSON.
+    async fn post(&self, command: &str, input: &Value) -> Result<String, Failure>;
+}
+
+impl Service for Server {
+    async fn post(&self, command: &str, input: &Value) -> Result<String, Failure> {
+        Self::post(self, command, input).await
+    }
+}
+
 /// A run of a service.
-struct Watched {
-    server: Server,
+struct Watched<S> {
+    service: S,
     id: RunId,
     /// Seq of the last printed event.
     after: u64,
@@ -49,25 +62,11 @@ struct Page {
 /// Prints each step, then the answer.
 /// The exit code is that of the run's status (docs/reference/cli.md#exit-codes).
 pub async fn run(args: RunsWatch) -> Result<ExitCode, Failure> {
-    let server = Server::at(&args.server)?;
-    let mut watched = Watched { server, id: args.id, after: 0, has_answered: false };
+    let service = Server::at(&args.server)?;
     let steps = steps();
-    let mut interval = POLL_INTERVAL;
-    loop {
-        // Read before the events, so that the last events of a run that ends now are not missed.
-        let run: Run = watched.post("runs.get", &json!({ "id": watched.id })).await?;
-        while let Some(events) = watched.next_events().await? {
-            for event in events {
-                show(&steps, &plain(event))?;
-            }
-            interval = POLL_INTERVAL;
-        }
-        if run.finished {
-            return ended(run.status);
-        }
-        tokio::time::sleep(interval).await;
-        interval = (interval * 2).min(MAX_POLL_INTERVAL);
-    }
+    Watched { service, id: args.id, after: 0, has_answered: false }
+        .follow(|event| show(&steps, &plain(event)))
+        .await
 }
 
 fn ended(status: Option<RunStatus>) -> Result<ExitCode, Failure> {
@@ -78,7 +77,27 @@ fn ended(status: Option<RunStatus>) -> Result<ExitCode, Failure> {
     }
 }
 
-impl Watched {
+impl<S: Service> Watched<S> {
+    /// Shows each event until the run ends.
+    async fn follow(mut self, show: impl Fn(Value) -> io::Result<()>) -> Result<ExitCode, Failure> {
+        let mut interval = POLL_INTERVAL;
+        loop {
+            // Read before the events, so that the last events of a run that ends now are not missed.
+            let run: Run = self.post("runs.get", &json!({ "id": self.id })).await?;
+            while let Some(events) = self.next_events().await? {
+                for event in events {
+                    show(event)?;
+                }
+                interval = POLL_INTERVAL;
+            }
+            if run.finished {
+                return ended(run.status);
+            }
+            tokio::time::sleep(interval).await;
+            interval = (interval * 2).min(MAX_POLL_INTERVAL);
+        }
+    }
+
     /// Returns the next page of events, or `None` without new ones.
     async fn next_events(&mut self) -> Result<Option<Vec<Value>>, Failure> {
         let before = self.after;
@@ -90,20 +109,19 @@ impl Watched {
     }
 
     /// Invokes a command. Retries while the service cannot be reached or has an outage.
-    async fn post<T: serde::de::DeserializeOwned>(
-        &mut self,
-        command: &str,
-        input: &Value,
-    ) -> Result<T, Failure> {
-        let mut attempt = 0;
+    async fn post<T: DeserializeOwned>(&mut self, command: &str, input: &Value) -> Result<T, Failure> {
+        let mut reconnect = Reconnect::default();
         let json = loop {
-            match self.server.post(command, input).await {
-                Err(failure) if self.has_answered && attempt < RECONNECT_ATTEMPTS && is_outage(&failure) => {}
+            match self.service.post(command, input).await {
+                Err(failure) if self.has_answered && is_outage(&failure) => {
+                    if !reconnect.wait().await {
+                        return Err(failure);
+                    }
+                }
                 answer => break answer?,
             }
-            tokio::time::sleep(reconnect_delay(attempt)).await;
-            attempt += 1;
         };
+        reconnect.succeeded();
         self.has_answered = true;
         serde_json::from_str(&json).map_err(|error| {
             Failure::Unavailable(anyhow!(error).context(format!("the output of {command} is invalid")))
@@ -126,5 +144,109 @@ fn plain(value: Value) -> Value {
         Value::Array(items) => items.into_iter().map(plain).collect(),
         Value::Object(members) => members.into_iter().map(|(name, value)| (name, plain(value))).collect(),
         value => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::RefCell, collections::VecDeque};
+
+    use tokio::time::Instant;
+
+    use super::*;
+
+    const LIVE: &str = r#"{"finished":false}"#;
+    const NONE: &str = r#"{"events":[]}"#;
+    const STEP: &str = r#"{"events":[{"seq":7}]}"#;
+
+    /// Gives its answers in order, `None` for an outage. Afterwards it is gone.
+    struct Scripted<'a> {
+        answers: RefCell<VecDeque<Option<&'a str>>>,
+        /// Seconds since the start, command and `afterSeq` of each request.
+        asked: &'a RefCell<Vec<(f64, String, Value)>>,
+        began: Instant,
+    }
+
+    impl Service for Scripted<'_> {
+        async fn post(&self, command: &str, input: &Value) -> Result<String, Failure> {
+            let at = self.began.elapsed().as_secs_f64();
+            self.asked.borrow_mut().push((at, command.to_owned(), input["afterSeq"].clone()));
+            let answer = self.answers.borrow_mut().pop_front().flatten();
+            answer.map(str::to_owned).ok_or_else(|| Failure::Unavailable(anyhow!("gone")))
+        }
+    }
+
+    /// The end, the shown events and the requests of a run with these answers.
+    async fn watch(
+        answers: &[Option<&str>],
+    ) -> (Result<ExitCode, Failure>, usize, Vec<(f64, String, Value)>) {
+        let asked = RefCell::default();
+        let shown = RefCell::new(0);
+        let answers = RefCell::new(answers.iter().copied().collect());
+        let service = Scripted { answers, asked: &asked, began: Instant::now() };
+        let id = RunId::parse("r1").unwrap();
+        let watched = Watched { service, id, after: 0, has_answered: false };
+        let show = |_| {
+            *shown.borrow_mut() += 1;
+            Ok(())
+        };
+        let ended = watched.follow(show).await;
+        (ended, shown.into_inner(), asked.into_inner())
+    }
+
+    /// Returns the seconds between the requests of `runs.get`.
+    fn intervals(asked: &[(f64, String, Value)]) -> Vec<f64> {
+        let times: Vec<f64> = asked.iter().filter(|ask| ask.1 == "runs.get").map(|ask| ask.0).collect();
+        times.windows(2).map(|pair| (pair[1] - pair[0]).round()).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn interval_grows_without_new_events() {
+        let quiet = [Some(LIVE), Some(NONE)];
+        let mut answers = quiet.repeat(5);
+        answers.extend([Some(LIVE), Some(STEP), Some(NONE)]);
+        answers.extend([Some(r#"{"finished":true,"status":"completed"}"#), Some(NONE)]);
+        let (ended, shown, asked) = watch(&answers).await;
+        assert!(ended.is_ok());
+        assert_eq!((shown, intervals(&asked)), (1, vec![1.0, 2.0, 4.0, 5.0, 5.0, 1.0]));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failing_first_connection_is_final() {
+        let (ended, _, asked) = watch(&[]).await;
+        assert!(matches!(ended, Err(Failure::Unavailable(_))));
+        assert_eq!(asked.len(), 1);
+    }
+
+    /// Four minutes are about 30 attempts. The requests after them continue after the last event.
+    #[tokio::test(start_paused = true)]
+    async fn watch_continues_after_four_minutes_without_service() {
+        let mut answers = vec![Some(LIVE), Some(STEP)];
+        answers.extend([None; 28]);
+        answers.extend([Some(NONE), Some(r#"{"finished":true,"status":"failed"}"#), Some(NONE)]);
+        let (ended, shown, asked) = watch(&answers).await;
+        assert!(matches!(ended, Err(Failure::Failed(text)) if text.contains("failed")));
+        assert_eq!(shown, 1);
+        let events = asked.iter().filter(|ask| ask.1 == "runs.events");
+        let cursors: Vec<&Value> = events.map(|ask| &ask.2).collect();
+        assert!(cursors[0] == 0 && cursors[1..].iter().all(|after| **after == 7), "{cursors:?}");
+        assert!(asked.last().unwrap().0 > 225.0, "{asked:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn longer_outage_ends_the_watch() {
+        let (ended, _, asked) = watch(&[Some(LIVE), Some(NONE)]).await;
+        assert!(matches!(ended, Err(Failure::Unavailable(_))));
+        let last = asked.last().unwrap().0;
+        assert!((285.0..305.0).contains(&last), "{last}");
+    }
+
+    /// A page that does not advance is no new page, so that a faulty service causes no endless loop.
+    #[tokio::test(start_paused = true)]
+    async fn repeated_page_is_shown_once() {
+        let ended = r#"{"finished":true,"status":"stopped_soft"}"#;
+        let (ended, shown, asked) = watch(&[Some(ended), Some(STEP), Some(STEP)]).await;
+        assert!(ended.is_ok());
+        assert_eq!((shown, asked.len()), (1, 3));
     }
 }

@@ -190,6 +190,7 @@ async fn watch_continues_after_an_outage() {
     let watched = run(ars.env("ARS_TOKEN", "one-token")).await;
     watched.assert_code(0);
     assert_eq!(watched.stdout, "▸ $ make\n\nit is done\n");
+    assert_eq!(watched.stderr, "connection lost: trying again for up to 5 minutes\nconnected again\n");
     let requests = serving.await.unwrap();
     assert!(requests[0].starts_with("POST /api/runs.get HTTP/1.1\r\n"), "{}", requests[0]);
     assert!(requests[1].starts_with("POST /api/runs.events HTTP/1.1\r\n"), "{}", requests[1]);
