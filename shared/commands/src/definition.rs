@@ -15,6 +15,8 @@ pub struct Definition {
     pub args: &'static [Field],
     /// Options.
     pub options: &'static [Field],
+    /// Rules between fields. The handler checks them.
+    pub rules: &'static [FieldRule],
     /// The action that the policy decides about.
     pub action: &'static str,
     /// The resource of the action.
@@ -40,6 +42,22 @@ pub enum Target {
     Agent(&'static str),
     /// The repository that this argument names.
     Repo(&'static str),
+}
+
+/// A rule between fields, for the description of the command routes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldRule {
+    /// The first field requires the second.
+    Requires(&'static str, &'static str),
+    /// At least one of these fields is required.
+    AnyOf(&'static [&'static str]),
+    /// The field is required of a caller without a channel of its own, always or if another field has this word.
+    OfCaller {
+        /// The required field.
+        field: &'static str,
+        /// The other field and its word.
+        when: Option<(&'static str, &'static str)>,
+    },
 }
 
 /// What an invocation does.
@@ -86,6 +104,7 @@ impl Definition {
             about,
             args: &[],
             options: &[],
+            rules: &[],
             action,
             target: Target::Command,
             effect: Effect::Read,
@@ -116,6 +135,12 @@ impl Definition {
     #[must_use]
     pub const fn with_options(self, options: &'static [Field]) -> Self {
         Self { options, ..self }
+    }
+
+    /// Returns the definition with rules between its fields.
+    #[must_use]
+    pub const fn with_rules(self, rules: &'static [FieldRule]) -> Self {
+        Self { rules, ..self }
     }
 
     /// Returns the definition on these surfaces.

@@ -50,7 +50,8 @@ pub const RUN: Name = Name {
 pub const REPOSITORY: Name = Name {
     placeholder: "OWNER/NAME",
     rule: "be `owner/name`",
-    pattern: "^[A-Za-z0-9]([A-Za-z0-9-]{0,37}[A-Za-z0-9])?/[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$",
+    pattern: "^[A-Za-z0-9]([A-Za-z0-9-]{0,37}[A-Za-z0-9])?/(?!.*[._-]\\.[Gg][Ii][Tt]$)\
+              [A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$",
     max: REPOSITORY_MAX,
     parse: |text| {
         let lower = text.to_ascii_lowercase();
@@ -63,7 +64,7 @@ pub const REPOSITORY: Name = Name {
 pub const BRANCH: Name = Name {
     placeholder: "REF",
     rule: "start with a letter or digit and hold only letters, digits, `.`, `_`, `/` or `-`, at most 200",
-    pattern: "^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$",
+    pattern: "^(?!.*(\\.\\.|\\.lock))[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$",
     max: REF_MAX,
     parse: |text| RefName::parse(text).ok().map(|name| name.to_string()),
 };

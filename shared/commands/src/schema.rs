@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use crate::{Definition, Field, Kind, coerce::rule};
+use crate::{Definition, Field, FieldRule, Kind, coerce::rule};
 
 impl Definition {
     /// Returns the schema of the input: arguments and options in one object.
@@ -18,6 +18,39 @@ impl Definition {
         }
         schema["additionalProperties"] = Value::Bool(false);
         schema
+    }
+}
+
+impl Definition {
+    /// Returns the schema of the input with the rules between fields, for a caller without a channel of its own.
+    /// The schema of an MCP tool has none of them, because clients refuse such keywords at its top.
+    pub fn strict_input_schema(&self) -> Value {
+        let mut schema = self.input_schema();
+        if !self.rules.is_empty() {
+            schema["allOf"] = self.rules.iter().map(|rule| self.of_rule(rule)).collect();
+        }
+        schema
+    }
+
+    fn of_rule(&self, rule: &FieldRule) -> Value {
+        let require = |name: &str| json!({ "required": [name] });
+        match rule {
+            FieldRule::Requires(field, other) => json!({ "if": require(field), "then": require(other) }),
+            FieldRule::AnyOf(fields) => json!({
+                "anyOf": fields.iter().map(|name| match self.field(name).map(|field| field.kind) {
+                    // An empty map has no value.
+                    Some(Kind::Map { .. }) => {
+                        json!({ "required": [name], "properties": { *name: { "minProperties": 1 } } })
+                    }
+                    _ => require(name),
+                }).collect::<Vec<_>>(),
+            }),
+            FieldRule::OfCaller { field, when: None } => require(field),
+            FieldRule::OfCaller { field, when: Some((other, word)) } => json!({
+                "if": { "required": [other], "properties": { *other: { "const": word } } },
+                "then": require(field),
+            }),
+        }
     }
 }
 
@@ -103,5 +136,29 @@ mod tests {
     fn input_without_required_fields_has_no_list_of_them() {
         let schema = Definition::read("help.show", "help:read", "Help").input_schema();
         assert_eq!(schema, json!({ "type": "object", "properties": {}, "additionalProperties": false }));
+    }
+
+    #[test]
+    fn strict_input_has_the_rules_between_fields() {
+        let rules = &[
+            FieldRule::Requires("afterSeq", "limit"),
+            FieldRule::AnyOf(&["limit", "models"]),
+            FieldRule::OfCaller { field: "id", when: Some(("mode", "soft")) },
+            FieldRule::OfCaller { field: "id", when: None },
+        ];
+        let expected = json!([
+            { "if": { "required": ["afterSeq"] }, "then": { "required": ["limit"] } },
+            { "anyOf": [
+                { "required": ["limit"] },
+                { "required": ["models"], "properties": { "models": { "minProperties": 1 } } },
+            ] },
+            {
+                "if": { "required": ["mode"], "properties": { "mode": { "const": "soft" } } },
+                "then": { "required": ["id"] },
+            },
+            { "required": ["id"] },
+        ]);
+        assert_eq!(STOP.with_rules(rules).strict_input_schema()["allOf"], expected);
+        assert_eq!(STOP.strict_input_schema(), STOP.input_schema());
     }
 }

@@ -19,10 +19,19 @@ from schemathesis.cli import schemathesis as cli
 EXCLUDED = {
     # Expects 401 of a request without a credential. The dashboard's gate answers 403.
     "missing_required_header",
-    # Expects success of each request that the schema permits. Rules between fields are not in the schema: `beforeId`
-    # needs `before`, and `config.set` needs a setting.
-    "positive_data_acceptance",
 }
+# Operations whose description permits requests that are rejected, because it has no form for a rule.
+IMPRECISE = {
+    # `beforeId` needs `before`. Parameters of a query have no rules between them.
+    "GET /api/runs.list",
+    # A scope key has no character of the Unicode category C. Patterns name no category in every dialect.
+    "POST /api/memory.forget",
+}
+OPERATION = """
+[[operations]]
+include-name = {name}
+checks.positive_data_acceptance.enabled = false
+"""
 PRINTED = 6_000
 RUN_ID = re.compile("[A-Za-z0-9_-]{1,64}")
 
@@ -50,6 +59,8 @@ def main(url, token, plan):
     printed = io.StringIO()
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder, "report.json")
+        operations = "".join(OPERATION.format(name=json.dumps(name)) for name in sorted(IMPRECISE))
+        pathlib.Path(folder, "schemathesis.toml").write_text(operations)
         arguments = [
             "run", f"{url}/api/openapi.json",
             "--url", url,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::{call::Call, command::Command, error::CommandError},
-    scope::{CHANNEL, SCOPE, ScopeName, overrides},
+    scope::{CHANNEL, CHANNEL_RULE, SCOPE, ScopeName, overrides},
 };
 
 /// The command.
@@ -35,7 +35,8 @@ impl Command for Clear {
         "Removes every changed setting of a channel or of oneself.",
     )
     .with_args(&[SCOPE])
-    .with_options(&[CHANNEL]);
+    .with_options(&[CHANNEL])
+    .with_rules(&[CHANNEL_RULE]);
     type Input = Input;
     type Output = Cleared;
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::{call::Call, command::Command, error::CommandError},
-    scope::{CHANNEL, SCOPE, ScopeName, overrides},
+    scope::{CHANNEL, CHANNEL_RULE, SCOPE, ScopeName, overrides},
 };
 
 /// The command.
@@ -59,7 +59,8 @@ impl Command for Instructions {
             "the instructions; without a text they are shown, an empty one clears them",
         ),
     ])
-    .with_options(&[CHANNEL]);
+    .with_options(&[CHANNEL])
+    .with_rules(&[CHANNEL_RULE]);
     type Input = Input;
     type Output = Output;
 

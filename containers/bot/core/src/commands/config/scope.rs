@@ -1,7 +1,7 @@
 //! The scope that a change is for: the caller's own settings, or those of a channel.
 
 use ars_auth::policy::Resource;
-use ars_commands::{Field, Kind, names};
+use ars_commands::{Field, FieldRule, Kind, names};
 use ars_settings::Target;
 use ars_types::Visibility;
 use schemars::JsonSchema;
@@ -19,6 +19,10 @@ pub(super) const SCOPE: Field =
 /// The option.
 pub(super) const CHANNEL: Field =
     Field::optional("channel", Kind::Name(&names::CHANNEL), "the channel, by default the caller's own");
+
+/// A channel's settings need a channel.
+pub(super) const CHANNEL_RULE: FieldRule =
+    FieldRule::OfCaller { field: "channel", when: Some(("scope", "channel")) };
 
 /// The scope as callers name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

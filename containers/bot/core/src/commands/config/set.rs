@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ars_bot_tools::agents;
-use ars_commands::{Definition, Field, Kind, names};
+use ars_commands::{Definition, Field, FieldRule, Kind, Name, names};
 use ars_settings::Scope;
 use ars_types::{Effort, ModelRef};
 use schemars::JsonSchema;
@@ -11,12 +11,19 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::{call::Call, command::Command, error::CommandError},
-    scope::{CHANNEL, SCOPE, ScopeName, overrides},
+    scope::{CHANNEL, CHANNEL_RULE, SCOPE, ScopeName, overrides},
     view::ScopeView,
 };
 
 /// The efforts.
 const EFFORT: Kind = Kind::Choice(&["low", "medium", "high", "xhigh", "max"]);
+/// An agent of this version.
+const AGENT: Name = Name {
+    rule: "name an agent: general, coding, review, research",
+    pattern: "^(general|coding|review|research)$",
+    parse: |text| agents::find(text).map(|agent| agent.name.to_owned()),
+    ..names::AGENT
+};
 /// A model.
 const MODEL: Kind = Kind::Name(&names::MODEL);
 
@@ -54,17 +61,14 @@ impl Command for Set {
     )
     .with_args(&[SCOPE])
     .with_options(&[
-        Field::optional("agent", Kind::Name(&names::AGENT), "the agent of requests that name none"),
+        Field::optional("agent", Kind::Name(&AGENT), "the agent of requests that name none"),
         Field::optional("model", MODEL, "the model for any agent"),
-        Field::optional("models", Kind::Map { key: &names::AGENT, value: &MODEL }, "the model of one agent"),
+        Field::optional("models", Kind::Map { key: &AGENT, value: &MODEL }, "the model of one agent"),
         Field::optional("effort", EFFORT, "the effort for any agent"),
-        Field::optional(
-            "efforts",
-            Kind::Map { key: &names::AGENT, value: &EFFORT },
-            "the effort of one agent",
-        ),
+        Field::optional("efforts", Kind::Map { key: &AGENT, value: &EFFORT }, "the effort of one agent"),
         CHANNEL,
-    ]);
+    ])
+    .with_rules(&[FieldRule::AnyOf(&["agent", "model", "models", "effort", "efforts"]), CHANNEL_RULE]);
     type Input = Input;
     type Output = Changed;
 
@@ -73,7 +77,6 @@ impl Command for Set {
         let owner = scope.owner(call, channel)?;
         owner.check(call)?;
         let wanted = Scope { agent, model, models, effort, efforts, ..Scope::default() };
-        known_agents(&wanted)?;
         let overrides = overrides(call)?;
         let changed = overrides.change(|scopes| scopes.set(owner.target(), &wanted)).await?;
         let effective = call.context.settings().scopes.effective(&changed, owner.target());
@@ -85,11 +88,13 @@ impl Command for Set {
     }
 }
 
-fn known_agents(scope: &Scope) -> Result<(), CommandError> {
-    match scope.agents().find(|(_, agent)| agents::find(agent).is_none()) {
-        None => Ok(()),
-        Some((field, _)) => {
-            Err(CommandError::invalid(format!("{field} must name an agent: {}", agents::names())))
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rule_names_every_agent() {
+        assert_eq!(AGENT.rule, format!("name an agent: {}", agents::names()));
+        assert_eq!(AGENT.pattern, format!("^({})$", agents::names().replace(", ", "|")));
     }
 }

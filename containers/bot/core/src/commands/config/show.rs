@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ars_auth::Set;
 use ars_bot_tools::agents::{self, AGENTS, DEFAULT_AGENT};
-use ars_commands::Definition;
+use ars_commands::{Definition, FieldRule};
 use ars_settings::{Choice, Defaults, Layers, Scope, Target};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -84,7 +84,8 @@ impl Command for Show {
         "config:read",
         "Shows the agent, the model and the effort in effect, and the settings behind them.",
     )
-    .with_options(&[CHANNEL]);
+    .with_options(&[CHANNEL])
+    .with_rules(&[FieldRule::OfCaller { field: "channel", when: None }]);
     type Input = Input;
     type Output = Shown;
 

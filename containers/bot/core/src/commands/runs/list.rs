@@ -1,6 +1,6 @@
 //! `runs.list`: live and stored runs, newest first, as metadata.
 
-use ars_commands::{Definition, Field, Kind, names};
+use ars_commands::{Definition, Field, FieldRule, Kind, names};
 use ars_types::RunId;
 use ars_wire::{Moment, runs::Cursor};
 use schemars::JsonSchema;
@@ -99,7 +99,8 @@ impl Command for List {
                     Kind::Name(&names::RUN),
                     "cursor: among equal times, only ids below this one",
                 ),
-            ]);
+            ])
+            .with_rules(&[FieldRule::Requires("beforeId", "before")]);
     type Input = Input;
     type Output = Runs;
 

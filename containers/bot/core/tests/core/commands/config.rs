@@ -147,7 +147,7 @@ async fn invalid_changes_are_rejected() {
         ),
         (
             json!({ "scope": "me", "models": { "nobody": "a/b" } }),
-            "models must name an agent: general, coding, review, research",
+            "a key of models must name an agent: general, coding, review, research",
         ),
         (json!({ "scope": "me", "effort": "huge" }), "effort must be one of low, medium, high, xhigh, max"),
         (json!({ "scope": "us" }), "scope must be one of channel, me"),

@@ -1,6 +1,6 @@
 //! The operations of a command: a POST with a JSON body, and for a read also a GET with a query string.
 
-use ars_commands::{Definition, Field, Kind, schema};
+use ars_commands::{Definition, Field, FieldRule, Kind, schema};
 use ars_wire::ErrorCode;
 use serde_json::{Map, Value, json};
 
@@ -28,7 +28,7 @@ const BODY: [ErrorCode; 4] = [
 
 /// Returns the path item of a command.
 pub(super) fn path_item(definition: &Definition, output: Value, schemas: &mut Schemas) -> Value {
-    let input = schemas.add(&format!("{}.input", definition.id), definition.input_schema());
+    let input = schemas.add(&format!("{}.input", definition.id), definition.strict_input_schema());
     let output = schemas.add(&format!("{}.output", definition.id), output);
     let mut post = operation(definition, "post", &output);
     post["requestBody"] = json!({
@@ -39,7 +39,7 @@ pub(super) fn path_item(definition: &Definition, output: Value, schemas: &mut Sc
     let mut item = json!({ "post": post });
     if !definition.effect.is_write() {
         let mut get = operation(definition, "get", &output);
-        get["parameters"] = definition.fields().filter_map(parameter).collect();
+        get["parameters"] = definition.fields().filter_map(|field| parameter(definition, field)).collect();
         item["get"] = get;
     }
     item
@@ -70,15 +70,17 @@ fn operation(definition: &Definition, method: &str, output: &Value) -> Value {
 }
 
 /// Returns the parameter of a query string. The keys of a map have no form there.
-fn parameter(field: &'static Field) -> Option<Value> {
+/// It has no form for rules between them either, but for a field that every caller of the route needs.
+fn parameter(definition: &Definition, field: &'static Field) -> Option<Value> {
     if matches!(field.kind, Kind::Map { .. }) {
         return None;
     }
+    let of_caller = FieldRule::OfCaller { field: field.name, when: None };
     Some(json!({
         "name": field.name,
         "in": "query",
         "description": field.about,
-        "required": field.is_required(),
+        "required": field.is_required() || definition.rules.contains(&of_caller),
         "schema": schema::of_field(field),
     }))
 }
