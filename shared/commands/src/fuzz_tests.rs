@@ -6,31 +6,14 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::{Definition, Field, InvalidInput, Kind, RawInput, Recognized, Registry, names, tokens::tokens};
+use crate::{
+    Definition, InvalidInput, RawInput, Recognized, Registry,
+    fuzz_definitions::{LIST, SET},
+    tokens::tokens,
+};
 
 /// Inputs per property, unless `PROPTEST_CASES` is set.
 const CASES: u32 = 2_000;
-
-const LIST: Definition = Definition::read("runs.list", "runs:read", "Lists").with_options(&[
-    Field::optional("status", Kind::Choice(&["active", "all"]), "status").or("active"),
-    Field::optional("sinceMs", Kind::at_least(0), "since"),
-    Field::optional("limit", Kind::within(1, 200), "most").or_integer(50),
-    Field::optional("beforeId", Kind::Name(&names::RUN), "before"),
-]);
-const SET: Definition = Definition::write("config.set", "config:write", "Sets")
-    .with_args(&[
-        Field::required("scope", Kind::Choice(&["me", "channel"]), "whose"),
-        Field::optional("text", Kind::Rest { max: 40 }, "text"),
-    ])
-    .with_options(&[
-        Field::optional("dryRun", Kind::Boolean, "plan"),
-        Field::optional("ratio", Kind::Duration, "ratio"),
-        Field::optional(
-            "models",
-            Kind::Map { key: &names::AGENT, value: &Kind::Name(&names::MODEL) },
-            "models",
-        ),
-    ]);
 
 /// A part of a message, without the blank that follows it.
 fn fragment() -> impl Strategy<Value = String> {

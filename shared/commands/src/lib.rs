@@ -29,7 +29,7 @@ mod validate;
 
 pub use capability::Capability;
 pub use check::check;
-pub use definition::{Definition, Effect, Settle, Target};
+pub use definition::{Definition, Effect, FieldRule, Settle, Target};
 pub use error::{Fault, InvalidInput};
 pub use field::{Assumed, Field, Kind, Presence};
 pub use input::Input;
@@ -40,5 +40,7 @@ pub use reference::reference;
 pub use registry::Registry;
 pub use surface::{Surface, Surfaces};
 
+#[cfg(test)]
+mod fuzz_definitions;
 #[cfg(test)]
 mod fuzz_tests;
