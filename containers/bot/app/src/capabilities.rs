@@ -37,6 +37,12 @@ pub fn memory(
     if !settings.enabled {
         return Ok(None);
     }
+    // Without the name, shared facts would be dropped silently.
+    if organization.as_ref().is_none_or(|name| name.trim().is_empty()) {
+        let problem =
+            "configuration: organization must name the owner of shared memory, because memory is enabled";
+        return Err(Failure::InvalidInput(problem.to_owned()));
+    }
     let budget =
         settings.budget().map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
     Ok(Some(MemoryDeps { store, organization, budget, model: settings.model.clone() }))
