@@ -9,7 +9,7 @@ pub const PORT: u16 = 8080;
 
 /// The variable that names the header in which the bot trusts the caller's address.
 /// The platform sets that header.
-const PEER_HEADER: (&str, &str) = ("PEER_HEADER", "cf-connecting-ip");
+pub(crate) const PEER_HEADER: (&str, &str) = ("PEER_HEADER", "cf-connecting-ip");
 
 /// Secrets of the operator (`wrangler secret put`).
 /// The root wrangler.toml lists the same names in this order.
@@ -71,8 +71,7 @@ pub fn of<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Vec<(&'t s
 pub fn version(build: &str, tokens: Option<&str>) -> String {
     let Some(tokens) = tokens.filter(|tokens| !tokens.trim().is_empty()) else { return build.to_owned() };
     let digest = Sha256::digest(tokens.as_bytes());
-    let digits: String = digest.iter().take(DIGEST_BYTES).map(|byte| format!("{byte:02x}")).collect();
-    format!("{build}+{digits}")
+    format!("{build}+{}", hex::encode(&digest[..DIGEST_BYTES]))
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 
 use ars_wire::admin::SUBJECT_HEADER;
 
+use crate::environment::PEER_HEADER;
+
 /// Headers of one connection, not of the request (RFC 9110 section 7.6.1).
 const HOP_BY_HOP: [&str; 9] = [
     "connection",
@@ -31,8 +33,9 @@ const TRACE: [&str; 9] = [
 ];
 /// Prefixes of further trace context.
 const TRACE_PREFIXES: [&str; 4] = ["x-b3-", "x-datadog-", "ot-tracer-", "uberctx-"];
-/// Headers that pass even if `Connection` lists them: without a host the recipient would differ.
-const NEVER_LISTED: [&str; 2] = ["host", "content-length"];
+/// Headers that pass even if `Connection` lists them: without a host the recipient would differ, and without the
+/// client's address the bot would count failed credentials by the edge's.
+const NEVER_LISTED: [&str; 3] = ["host", "content-length", PEER_HEADER.1];
 
 /// Random bytes of a trace: 16 for its id, 8 for the span's.
 pub const TRACE_BYTES: usize = 24;
@@ -61,8 +64,7 @@ pub fn traceparent(mut random: [u8; TRACE_BYTES]) -> String {
     // An id of zeroes only is invalid.
     random[15] |= 1;
     random[23] |= 1;
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    format!("00-{}-{}-01", hex(&random[..16]), hex(&random[16..]))
+    format!("00-{}-{}-01", hex::encode(&random[..16]), hex::encode(&random[16..]))
 }
 
 fn is_kept_from_the_bot(canonical: &str) -> bool {
@@ -117,8 +119,8 @@ mod tests {
         for name in HOP_BY_HOP {
             assert_eq!(stripped([name], None), [name]);
         }
-        let names = ["x-mine", "x-yours", "authorization", "host", "content-length"];
-        let listed = stripped(names, Some("close, X-Mine ,host,Content-Length"));
+        let names = ["x-mine", "x-yours", "authorization", "host", "content-length", "cf-connecting-ip"];
+        let listed = stripped(names, Some("close, X-Mine ,host,Content-Length,CF-Connecting-IP"));
         assert_eq!(listed, ["x-mine"]);
     }
 

@@ -2,6 +2,7 @@
 
 use std::{fs, path::PathBuf, process::Stdio};
 
+use ars_testkit::OPERATOR_CONFIG;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{
@@ -11,18 +12,6 @@ use tokio::{
 
 /// The secret of the run pages and of the command routes.
 pub const DASHBOARD_TOKEN: &str = "viewer";
-/// Every command without a state Worker is configured, and the viewer may invoke each.
-const CONFIG: &str = r#"
-[dashboard]
-auth = "token"
-token = { actor = "access:ops" }
-[grants."access:ops"]
-actions = "all"
-channels = "all"
-repos = "all"
-[memory]
-enabled = true
-"#;
 /// The stand-in for a model.
 const SCRIPT: &str = "[[turn]]\ntext = \"forty-two\"\n";
 
@@ -40,6 +29,14 @@ impl Service {
     /// # Panics
     /// When the bot cannot be built, or does not listen.
     pub async fn start(tokens: &str) -> Self {
+        Self::start_with(tokens, &[]).await
+    }
+
+    /// As [`Service::start`], with further variables.
+    ///
+    /// # Panics
+    /// When the bot cannot be built, or does not listen.
+    pub async fn start_with(tokens: &str, variables: &[(&str, &str)]) -> Self {
         let ars = tokio::task::spawn_blocking(built).await.expect("the bot is built");
         let data = TempDir::new().expect("a folder can be made");
         let file = |name: &str, text: &str| {
@@ -51,7 +48,7 @@ impl Service {
         let mut child = Command::new(ars)
             .args(["serve", "--listen", "127.0.0.1:0", "--store", "embedded"])
             .arg("--config")
-            .arg(file("ars.toml", CONFIG))
+            .arg(file("ars.toml", OPERATOR_CONFIG))
             .arg("--rehearsal")
             .arg(file("script.toml", SCRIPT))
             .arg("--data-dir")
@@ -62,6 +59,7 @@ impl Service {
             .env("HOME", data.path())
             .env("SERVICE_INGRESS_TOKENS", tokens)
             .env("DASHBOARD_TOKEN", DASHBOARD_TOKEN)
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(log)

@@ -7,6 +7,7 @@
 mod bodies;
 mod engine;
 mod lifecycle;
+mod peers;
 mod proxy;
 mod restart;
 mod retirement;
