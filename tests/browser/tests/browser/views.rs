@@ -36,8 +36,13 @@ pub const VIEWS: [(&str, u32, &str); 3] =
 
 /// Pages with pictures in the documentation.
 const PAGES: usize = 8;
-/// The parts of the source that a picture shows.
-const SOURCES: [&str; 2] = ["containers/bot/http/templates", "containers/bot/http/assets"];
+/// The parts of the source that a picture shows: the templates, their assets, and the code that fills the templates.
+/// The code that finds the facts of a page is much wider and changes for other reasons, so it is no source.
+const SOURCES: [&str; 3] = [
+    "containers/bot/http/templates",
+    "containers/bot/http/assets",
+    "containers/bot/http/src/surfaces/runs/pages",
+];
 /// The file with their digests, beside the pictures.
 const DIGESTS: &str = "SOURCES";
 /// The command that renews the pictures.
@@ -218,7 +223,7 @@ async fn every_page_is_accessible_and_fits() {
     .await;
 }
 
-/// Returns the digest of each source, in the form of `sha256sum`.
+/// Returns the digest of each source, in the form of `sha256sum`. That of Rust is of its shown part.
 fn digests() -> String {
     let root = ars_workerd::repo_root();
     let mut paths = BTreeSet::new();
@@ -228,12 +233,19 @@ fn digests() -> String {
     }
     let mut text = String::new();
     for path in paths {
-        for byte in Sha256::digest(fs::read(root.join(&path)).unwrap()) {
-            write!(text, "{byte:02x}").unwrap();
-        }
-        writeln!(text, "  {path}").unwrap();
+        let digest = Sha256::digest(shown(&path, &fs::read_to_string(root.join(&path)).unwrap()));
+        writeln!(text, "{}  {path}", hex::encode(digest)).unwrap();
     }
     text
+}
+
+/// Returns the part of a source that a picture shows: of Rust neither comments nor tests.
+fn shown(path: &str, text: &str) -> String {
+    if !path.ends_with(".rs") {
+        return text.to_owned();
+    }
+    let code = text.split("#[cfg(test)]").next().unwrap();
+    code.split_inclusive('\n').filter(|line| !line.trim_start().starts_with("//")).collect()
 }
 
 /// Checks the pictures of the documentation against the sources of the pages, without a browser.
