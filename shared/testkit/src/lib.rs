@@ -11,8 +11,10 @@ pub mod faulty;
 pub mod ledger;
 pub mod migrations;
 
+mod configuration;
 mod native_state;
 mod vendors;
 
+pub use configuration::OPERATOR_CONFIG;
 pub use native_state::NativeState;
 pub use vendors::{Block, Captured, Fake, FakeAnthropic, FakeOpenAi, Reply, Tokens, Vendor};

@@ -83,7 +83,7 @@ fn installed() -> PathBuf {
     let here = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/mcp"));
     let pins = fs::read(here.join("package-lock.json")).expect("the lock file is readable");
     let digest = Sha256::digest(&pins);
-    let version: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    let version = hex::encode(&digest[..6]);
     let cache = ars_workerd::cache_dir().expect("there is a cache");
     let folder = cache.join(format!("npm-mcp-{version}"));
     let complete = folder.join("complete");

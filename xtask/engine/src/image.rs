@@ -120,8 +120,7 @@ impl Engine {
 fn tag(context: &Path) -> Result<String> {
     let stamp: Value = serde_json::from_slice(&fs::read(context.join(STAMP))?)?;
     let content = archive(context, stamp["commit"].to_string().as_bytes())?;
-    let digits: String = Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(digits.chars().take(TAG_DIGITS).collect())
+    Ok(hex::encode(Sha256::digest(&content))[..TAG_DIGITS].to_owned())
 }
 
 /// Returns the context as an archive, with the Dockerfile, which lies beside it in the tree.

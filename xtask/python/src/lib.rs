@@ -56,7 +56,7 @@ impl Scripts {
         let requirements = Path::new(self.home).join("requirements.txt");
         let pins = fs::read(&requirements).expect("the pins are readable");
         let digest = Sha256::digest(&pins);
-        let version: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        let version = hex::encode(&digest[..6]);
         let home = cache.join(format!("venv-{}-{version}", self.name));
         let python = home.join("bin/python");
         let complete = home.join("complete");

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,6 +13,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::model::{self, Model, Script};
+use super::serve::Serve;
 use crate::cargo::{self, Target};
 use crate::terminal::Step;
 use crate::up::http;
@@ -83,8 +83,7 @@ pub type Counts = BTreeMap<String, u64>;
 
 /// Bot, Worker and model; ended when dropped.
 pub struct Bench {
-    child: Child,
-    url: String,
+    serve: Serve,
     /// From the start of `ars serve` until it listens.
     pub start: Duration,
     /// The model.
@@ -101,31 +100,23 @@ impl Bench {
         let settings = Settings { data_dir: place.path().join("state"), ..programs.state.clone() };
         let worker = Workerd::start(&settings)?;
         let began = Instant::now();
-        let mut child = command(&programs.ars, place.path(), model.url(), &worker.url())?;
-        let stdout = child.stdout.take();
-        let mut bench =
-            Self { child, url: String::new(), start: Duration::ZERO, model, _worker: worker, _place: place };
-        let mut line = String::new();
-        BufReader::new(stdout.context("the bot has no output")?).read_line(&mut line)?;
-        bench.start = began.elapsed();
-        let found: Value = serde_json::from_str(&line).context("the bot ended before it listened")?;
-        bench.url = found["listening"].as_str().context("the bot's first line is another one")?.to_owned();
-        Ok(bench)
+        let serve = serve(&programs.ars, place.path(), model.url(), &worker.url())?;
+        Ok(Self { serve, start: began.elapsed(), model, _worker: worker, _place: place })
     }
 
     /// The bot's process.
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.serve.pid()
     }
 
     /// Requests to the state Worker so far, as the bot's metrics count them.
     pub fn counts(&self) -> Result<Counts> {
-        Ok(requests(&http::metrics(&self.url)?))
+        Ok(requests(&http::metrics(self.serve.url())?))
     }
 
     /// Has the bot do a request in a thread, and waits for its end. The mark is the request's own.
     pub fn ask(&self, thread: &str, mark: &str) -> Result<()> {
-        let (status, answer) = http::dispatch(&self.url, TOKEN, &body(thread, mark))?;
+        let (status, answer) = http::dispatch(self.serve.url(), TOKEN, &body(thread, mark))?;
         ensure!(status == 200 && answer["run"]["status"] == "completed", "the run ended otherwise: {answer}");
         Ok(())
     }
@@ -134,14 +125,14 @@ impl Bench {
     pub fn begin(&self, mark: &str) -> Result<String> {
         let mut body = body(mark, mark);
         body["async"] = json!(true);
-        let (status, answer) = http::dispatch(&self.url, TOKEN, &body)?;
+        let (status, answer) = http::dispatch(self.serve.url(), TOKEN, &body)?;
         let run = answer["runId"].as_str().filter(|_| status == 202);
         Ok(run.with_context(|| format!("no run: {status} {answer}"))?.to_owned())
     }
 
     /// The address of a run's events.
     pub fn events(&self, run: &str) -> Result<String> {
-        let page = http::live_page(&self.url, run)?.context("the run is not in the index")?;
+        let page = http::live_page(self.serve.url(), run)?.context("the run is not in the index")?;
         let (path, query) = page.split_once('?').context("the run's page has no token")?;
         Ok(format!("{path}/events?{query}"))
     }
@@ -149,19 +140,11 @@ impl Bench {
     /// Waits until every record is written: until then a run is in flight.
     pub fn recorded(&self) -> Result<()> {
         let began = Instant::now();
-        while http::in_flight(&self.url)? > 0 {
+        while http::in_flight(self.serve.url())? > 0 {
             ensure!(began.elapsed() < RECORD_LIMIT, "the run was not recorded in {RECORD_LIMIT:?}");
             thread::sleep(LOOK);
         }
         Ok(())
-    }
-}
-
-impl Drop for Bench {
-    fn drop(&mut self) {
-        // It may have exited already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -180,23 +163,20 @@ fn body(thread: &str, mark: &str) -> Value {
     json!({"text": format!("agent:coding repo:bench/bench run what is wanted #{mark}"), "thread": thread})
 }
 
-fn command(ars: &Path, place: &Path, model: &str, state: &str) -> Result<Child> {
-    Command::new(ars)
-        .args(["serve", "--listen", "127.0.0.1:0", "--state-url", state, "--model", "anthropic/instant"])
-        .arg("--data-dir")
-        .arg(place.join("data"))
-        .arg("--config")
-        .arg(place.join("ars.toml"))
-        .env("ANTHROPIC_BASE_URL", model)
-        .env("ANTHROPIC_API_KEY", "bench")
-        .env("MEMORY_TOKEN", TOKEN)
-        .env("SERVICE_INGRESS_TOKENS", json!({ TOKEN: {"subject": "bench"} }).to_string())
-        .env_remove("RUST_LOG")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(fs::File::create(place.join("bot.log"))?)
-        .spawn()
-        .context("the bot")
+fn serve(ars: &Path, place: &Path, model: &str, state: &str) -> Result<Serve> {
+    Serve::start(ars, place, |command| {
+        command
+            .args(["--state-url", state, "--model", "anthropic/instant"])
+            .arg("--data-dir")
+            .arg(place.join("data"))
+            .arg("--config")
+            .arg(place.join("ars.toml"))
+            .env("ANTHROPIC_BASE_URL", model)
+            .env("ANTHROPIC_API_KEY", "bench")
+            .env("MEMORY_TOKEN", TOKEN)
+            .env("SERVICE_INGRESS_TOKENS", json!({ TOKEN: {"subject": "bench"} }).to_string())
+            .env_remove("RUST_LOG");
+    })
 }
 
 /// A directory with a repository and a configuration.

@@ -7,11 +7,8 @@
 //!
 //! Not here: the rows that a page reads, which a test bounds (`shared/runs/tests/store`).
 
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, ensure};
@@ -21,6 +18,7 @@ use rusqlite::Connection as Database;
 use serde_json::Value;
 
 use super::report::median;
+use super::serve::Serve;
 use super::state;
 use crate::cargo::{self, Target};
 use crate::terminal::Step;
@@ -108,12 +106,13 @@ pub fn run(options: &Options) -> Result<()> {
     let ars = cargo::build(Target { package: "ars", kind: "--bin", name: "ars", profile }, &step)?;
     step.done("");
     let place = tempfile::tempdir_in(&options.dir)?;
-    let service = Service::start(&ars, place.path())?;
+    let service = serve(&ars, place.path())?;
+    let address = service.url().trim_start_matches("http://").parse().context("the bot's address")?;
     let step = Step::begin("filling");
     let database = filled(&place.path().join(DATABASE), options.runs())?;
     step.done(&format!("{} runs", options.runs()));
-    let list = Request::post(service.address, "runs.list", r#"{"status":"finished"}"#)?;
-    let base = Request::post(service.address, "status.show", "{}")?;
+    let list = Request::post(address, "runs.list", r#"{"status":"finished"}"#)?;
+    let base = Request::post(address, "status.show", "{}")?;
     check(&list, &database)?;
 
     let (rounds, length) = options.plan();
@@ -249,41 +248,11 @@ impl Request {
     }
 }
 
-/// `ars serve` with an embedded store. Every caller on this machine may use the commands.
-struct Service {
-    child: Child,
-    address: SocketAddr,
-}
-
-impl Service {
-    fn start(ars: &Path, data: &Path) -> Result<Self> {
-        let mut child = Command::new(ars)
-            .args(["serve", "--listen", "127.0.0.1:0", "--store", "embedded", "--data-dir"])
-            .arg(data)
-            .env_clear()
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(File::create(data.join("bot.log"))?)
-            .spawn()
-            .context("the bot")?;
-        let mut line = String::new();
-        let stdout = child.stdout.take().context("the bot has no output")?;
-        let mut service = Self { child, address: ([127, 0, 0, 1], 0).into() };
-        BufReader::new(stdout).read_line(&mut line)?;
-        let log = || fs::read_to_string(data.join("bot.log")).unwrap_or_default();
-        let found: Value = serde_json::from_str(&line).with_context(log)?;
-        let url = found["listening"].as_str().context("the bot's first line is another one")?;
-        service.address = url.trim_start_matches("http://").parse().context("the bot's address")?;
-        Ok(service)
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        // It may have exited already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// Starts the bot with an embedded store. Every caller on this machine may use the commands.
+fn serve(ars: &Path, data: &Path) -> Result<Serve> {
+    Serve::start(ars, data, |command| {
+        command.args(["--store", "embedded", "--data-dir"]).arg(data).env_clear();
+    })
 }
 
 #[cfg(test)]

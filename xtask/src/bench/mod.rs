@@ -10,6 +10,7 @@ mod model;
 mod process;
 mod report;
 mod scale;
+mod serve;
 mod state;
 mod turns;
 

@@ -51,8 +51,7 @@ impl DataDir {
     /// Returns the edge Worker's name, which is part of its container's name and differs by directory.
     pub fn edge_name(&self) -> String {
         let digest = Sha256::digest(self.path.as_os_str().as_encoded_bytes());
-        let digits: String = digest.iter().take(NAME_BYTES).map(|byte| format!("{byte:02x}")).collect();
-        format!("{EDGE_NAME}-{digits}")
+        format!("{EDGE_NAME}-{}", hex::encode(&digest[..NAME_BYTES]))
     }
 
     /// Returns the path of the bot's log.

@@ -151,7 +151,7 @@ fn kept(data: &DataDir) -> Result<Kept> {
 fn random() -> Result<String> {
     let mut bytes = [0; TOKEN_BYTES];
     getrandom::fill(&mut bytes).map_err(|error| anyhow!("no randomness: {error}"))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex::encode(bytes))
 }
 
 /// Returns the entries that the bot accepts, by subject; equal subjects are numbered.

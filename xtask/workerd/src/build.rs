@@ -148,7 +148,7 @@ fn stamp(entry: &str, wasm: &Path) -> Result<String> {
         hash.update(Sha256::digest(&bytes));
     }
     hash.update(tools::pins());
-    Ok(npm::hex(&hash.finalize()))
+    Ok(hex::encode(hash.finalize()))
 }
 
 fn gzip_bytes(modules: &Path) -> Result<u64> {

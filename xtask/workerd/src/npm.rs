@@ -39,7 +39,7 @@ pub fn ensure_npm(progress: Progress<'_>) -> Result<NpmTools> {
     let root = repo_root();
     let lockfile = root.join("package-lock.json");
     let text = fs::read(&lockfile).with_context(|| format!("cannot read {}", lockfile.display()))?;
-    let wanted = hex(&Sha256::digest(&text));
+    let wanted = hex::encode(Sha256::digest(&text));
     let stamp = root.join("node_modules").join(STAMP);
     let installed = || fs::read_to_string(&stamp).is_ok_and(|found| found == wanted);
     if !installed() {
@@ -79,11 +79,6 @@ fn tools(node_modules: &Path) -> Result<NpmTools> {
         ensure!(path.is_file(), "{} is missing after npm ci", path.display());
     }
     Ok(found)
-}
-
-/// Lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

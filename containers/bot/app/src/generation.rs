@@ -7,8 +7,7 @@ pub fn mint() -> anyhow::Result<Generation> {
     let mut random = [0; 4];
     getrandom::fill(&mut random)?;
     let stamp = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%S%3fZ");
-    let hex: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(Generation::parse(format!("{stamp}-{hex}"))?)
+    Ok(Generation::parse(format!("{stamp}-{}", hex::encode(random)))?)
 }
 
 #[cfg(test)]

@@ -237,7 +237,7 @@ impl Registry {
 
     fn mint_token(&self) -> Result<String, getrandom::Error> {
         let bytes: [u8; TOKEN_BYTES] = self.inner.randomness.bytes()?;
-        Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+        Ok(hex::encode(bytes))
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<RunId, Arc<Run>>> {

@@ -78,7 +78,7 @@ pub fn traceparent() -> Option<String> {
 
 fn hash(text: &str, digits: usize) -> String {
     let digest = Sha256::digest(text.as_bytes());
-    let mut hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut hex = hex::encode(digest);
     hex.truncate(digits);
     hex
 }

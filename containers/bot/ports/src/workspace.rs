@@ -89,7 +89,7 @@ pub trait Workspace: Send + Sync {
     /// Stores a long output for tools, ignored by git, and returns its path, which equal texts share.
     async fn keep_output(&self, text: &str) -> Result<String, WorkspaceError> {
         let digest = Sha256::digest(text.as_bytes());
-        let name: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        let name = hex::encode(&digest[..6]);
         let path = format!("{KEPT_FOLDER}/outputs/{name}.txt");
         self.write(&path, text.as_bytes()).await.map(|()| path)
     }

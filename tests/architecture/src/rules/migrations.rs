@@ -70,7 +70,7 @@ fn misnumbered<'a>(steps: impl Iterator<Item = &'a str>) -> Vec<Violation> {
 
 fn hash(text: &str) -> String {
     let statements: String = text.split_inclusive('\n').filter(|line| !line.starts_with("--")).collect();
-    Sha256::digest(statements).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Sha256::digest(statements))
 }
 
 #[cfg(test)]

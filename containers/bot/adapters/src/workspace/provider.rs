@@ -225,8 +225,7 @@ fn canonical(root: &Path) -> Result<PathBuf, WorkspaceError> {
 
 fn folder_name(thread: &ThreadKey) -> String {
     let digest = Sha256::digest(thread.as_str().as_bytes());
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    hex[..DIGEST_CHARS].to_owned()
+    hex::encode(digest)[..DIGEST_CHARS].to_owned()
 }
 
 pub(super) fn infra(error: &io::Error) -> WorkspaceError {

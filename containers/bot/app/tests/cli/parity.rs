@@ -3,22 +3,11 @@
 
 use std::{fs, path::Path};
 
-use ars_testkit::Reply;
+use ars_testkit::{OPERATOR_CONFIG, Reply};
 use serde_json::Value;
 
 use crate::support::{Ended, Machine, SERVE, Server, answering, run};
 
-const CONFIG: &str = r#"
-[dashboard]
-auth = "token"
-token = { actor = "access:ops" }
-[grants."access:ops"]
-actions = "all"
-channels = "all"
-repos = "all"
-[memory]
-enabled = true
-"#;
 const SECRET: &str = "look";
 /// A place in the words for the id of the stored run.
 const RUN: &str = "RUN";
@@ -63,7 +52,7 @@ async fn world() -> (Machine, Server, String) {
     let id = machine.record().await["id"].as_str().unwrap().to_owned();
     let served = machine.path("served");
     copy(&machine.path("data"), &served);
-    let config = machine.file("ars.toml", CONFIG);
+    let config = machine.file("ars.toml", OPERATOR_CONFIG);
     let mut serve = machine.ars(&SERVE);
     serve.arg("--data-dir").arg(served).arg("--config").arg(config).env("DASHBOARD_TOKEN", SECRET);
     let server = Server::start_as_is(&mut serve).await;

@@ -27,10 +27,6 @@ fn named<'a>(spans: &'a [Span], name: &str) -> &'a Span {
     spans.iter().find(|span| span.name == name).unwrap_or_else(|| panic!("no {name} in {spans:#?}"))
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 #[tokio::test]
 async fn run_is_one_trace_of_linked_spans() {
     let collector = Collector::answering(200).await;
@@ -49,14 +45,14 @@ async fn run_is_one_trace_of_linked_spans() {
     assert_eq!(text(&resource.attributes, "service.version").as_deref(), Some("1.2.3"));
     let spans = collector.spans();
     assert_eq!(spans.len(), 3);
-    assert!(spans.iter().all(|span| hex(&span.trace_id) == TRACE));
+    assert!(spans.iter().all(|span| hex::encode(&span.trace_id) == TRACE));
     assert!(spans.iter().all(|span| text(&span.attributes, "ars.run").as_deref() == Some(RUN)));
 
     let (root, agent, turn) =
         (named(&spans, "request"), named(&spans, "run.agent"), named(&spans, "model.turn"));
     assert!(root.parent_span_id.is_empty() && !root.span_id.is_empty());
     // The same id as in a `traceparent` to our own hosts (`trace::within` of the ports).
-    assert_eq!(hex(&root.span_id), "9b92afd0c9811adc");
+    assert_eq!(hex::encode(&root.span_id), "9b92afd0c9811adc");
     assert_eq!((&agent.parent_span_id, &turn.parent_span_id), (&root.span_id, &agent.span_id));
     let kinds = [root, agent, turn].map(Span::kind);
     assert_eq!(kinds, [SpanKind::Server, SpanKind::Internal, SpanKind::Client]);

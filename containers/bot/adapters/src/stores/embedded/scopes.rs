@@ -47,7 +47,7 @@ impl Scopes {
 fn open_file(folder: &Path, key: &StoreKey) -> Result<Scope, SqlError> {
     let fault = |error: &dyn std::error::Error| SqlError::Engine(chain(error));
     make_private(folder).map_err(|error| fault(&error))?;
-    let digest: String = Sha256::digest(key.as_str()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = hex::encode(Sha256::digest(key.as_str()));
     let sql = NativeSql::open(&folder.join(format!("{digest}.sqlite3")))?;
     Scope::open(sql).map_err(|error| fault(&error))
 }

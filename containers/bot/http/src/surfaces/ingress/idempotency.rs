@@ -1,7 +1,7 @@
 //! Requests with an `Idempotency-Key` (docs/reference/ingress.md#idempotency).
 //! The first one is dispatched, and a repeated one gets the first one's answer.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::sync::Arc;
 
 use ars_bot_core::queries::{Outcome, OutcomeError};
 use ars_bot_ports::{ChannelIo as _, IncomingMessage, texts};
@@ -44,12 +44,7 @@ pub(super) fn of_request(key: String, subject: &str, thread: &ThreadKey, body: &
     context.update(&thread.len().to_be_bytes());
     context.update(thread);
     context.update(body);
-    let mut fingerprint = String::new();
-    for byte in context.finish().as_ref() {
-        // Writing to a text cannot fail.
-        let _ = write!(fingerprint, "{byte:02x}");
-    }
-    IdempotencyKey { subject: subject.to_owned(), key, fingerprint }
+    IdempotencyKey { subject: subject.to_owned(), key, fingerprint: hex::encode(context.finish()) }
 }
 
 /// A request with a key, for its answer.

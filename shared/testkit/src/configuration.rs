@@ -1,0 +1,16 @@
+//! Configurations of the bot that several tests start.
+
+/// Every command that needs no state Worker is configured.
+/// The holder of the dashboard's secret may invoke each.
+pub const OPERATOR_CONFIG: &str = r#"
+organization = "acme"
+[dashboard]
+auth = "token"
+token = { actor = "access:ops" }
+[grants."access:ops"]
+actions = "all"
+channels = "all"
+repos = "all"
+[memory]
+enabled = true
+"#;
