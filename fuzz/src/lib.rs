@@ -5,6 +5,7 @@
 mod definitions;
 
 use ars_commands::{Definition, Field, Kind, RawInput, names};
+use serde_json::{Map, Value};
 
 pub use definitions::{LIST, SET};
 
@@ -13,8 +14,8 @@ pub use definitions::{LIST, SET};
 /// # Panics
 /// When the accepted input changes by a second validation.
 pub fn check(definition: &'static Definition, raw: &RawInput) {
-    if let Ok(input) = definition.validate(raw) {
-        let again = definition.validate(&RawInput::Object(input.values.clone()));
-        assert_eq!(again.map(|input| input.values), Ok(input.values), "{raw:?}");
+    let values = |raw: &RawInput| -> Option<Map<String, Value>> { definition.validate(raw).ok()?.into().ok() };
+    if let Some(found) = values(raw) {
+        assert_eq!(values(&RawInput::Object(found.clone())), Some(found), "{raw:?}");
     }
 }
