@@ -60,10 +60,8 @@ const TABLE: &[Row] = &[
     opens("config:read", &["config.show"]),
     opens("config:write", CHANGES),
     opens("runs:read", &["runs.list", "runs.get", "runs.events", "runs.friction"]),
-    with_routes(
-        opens("runs:write", &["runs.stop"]),
-        &[("POST /runs/http-ci/steer", ENDED), ("POST /runs/http-ci/stop?mode=soft", ENDED)],
-    ),
+    // Only a live run is steered, with its token.
+    with_routes(opens("runs:write", &["runs.stop"]), &[("POST /runs/http-ci/stop?mode=soft", ENDED)]),
     opens("memory:read", &["memory.list"]),
     // A shared record also needs `repo:write`.
     opens("memory:write", &[]),
