@@ -2,7 +2,7 @@
 //!
 //! Writers build `EventBody`. Readers of stored streams parse JSON instead, because they must accept unknown kinds.
 
-use ars_types::{SandboxKind, StopMode, UnixMillis};
+use ars_types::{SandboxKind, SandboxNetwork, StopMode, UnixMillis};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -64,6 +64,9 @@ pub enum EventBody {
         /// Sandbox of the commands, if the agent has a workspace.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sandbox: Option<SandboxKind>,
+        /// Network of the commands, if the agent has a workspace.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        network: Option<SandboxNetwork>,
     },
     /// Model text beside tool calls; never the final answer.
     Assistant {
@@ -285,6 +288,8 @@ pub enum NoteKind {
     Compacted,
     /// The money cap ended the run.
     MoneyBudgetExhausted,
+    /// The proxy of a command refused a host.
+    EgressRefused,
 }
 
 /// The actor that requested a stop.

@@ -61,6 +61,18 @@ words!(
 );
 
 words!(
+    /// Network of the commands of tools.
+    SandboxNetwork {
+        /// A proxy with a list of hosts.
+        Proxy = "proxy",
+        /// The network of the machine, its loopback interface included.
+        Open = "open",
+        /// No network.
+        None = "none",
+    }
+);
+
+words!(
     /// Visibility of the channel of a run. `Unknown` is never treated as public.
     Visibility {
         /// Anyone of the installation.

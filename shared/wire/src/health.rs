@@ -1,6 +1,6 @@
 //! Health bodies.
 
-use ars_types::{Generation, SandboxKind};
+use ars_types::{Generation, SandboxKind, SandboxNetwork};
 use serde::{Deserialize, Serialize};
 
 /// `GET /healthz` of both the bot and the Workers.
@@ -54,6 +54,9 @@ pub struct BotHealth {
     /// The sandbox of commands. Absent where no command runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxKind>,
+    /// The network of commands. Absent where no command runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<SandboxNetwork>,
 }
 
 /// The build of the process.

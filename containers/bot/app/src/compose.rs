@@ -259,5 +259,8 @@ fn ledger(stores: LiveStores, has_successor: bool) -> Result<LedgerDeps, Failure
 
 /// Returns the workspaces of a data directory.
 pub fn workspaces(data_dir: &Path, sandbox: SandboxSettings) -> GitWorkspaces {
+    // Without its own path the service finds no proxy, and says so when it chooses the sandbox.
+    let entry = sandbox.entry.or_else(|| std::env::current_exe().ok());
+    let sandbox = SandboxSettings { entry, ..sandbox };
     GitWorkspaces::new(data_dir, ChildEnvironment::from_service(environment::raw), sandbox)
 }

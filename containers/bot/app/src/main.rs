@@ -25,6 +25,7 @@ mod terminal;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
+use ars_bot_adapters::egress::{ENTER, enter};
 
 use crate::{
     args::Command,
@@ -40,7 +41,17 @@ const WORKER_THREADS: usize = 2;
 /// Stack of a worker, in bytes: futures of an unoptimised build overflow the default of 2 MiB. Untouched pages cost nothing.
 const WORKER_STACK: usize = 16 << 20;
 
+/// Exit code of a command that could not be started, as in shells.
+const NOT_STARTED: u8 = 126;
+
 fn main() -> ExitCode {
+    // In a sandbox, before anything else: this program becomes a command of an agent.
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == ENTER) {
+        let error = enter(&words.collect::<Vec<_>>());
+        terminal::tell(&format!("ars: the command could not be started: {error}"));
+        return ExitCode::from(NOT_STARTED);
+    }
     // Exactly one crypto provider: with two, the first TLS call would panic.
     if rustls::crypto::aws_lc_rs::default_provider().install_default().is_err() {
         return Failure::Internal(anyhow!("the TLS provider was already chosen")).report();

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use ars_bot_ports::{ChannelIo, Clock, IncomingMessage, Randomness, RunStore};
-use ars_types::{Generation, SandboxKind, UnixMillis};
+use ars_types::{Generation, SandboxKind, SandboxNetwork, UnixMillis};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -113,8 +113,8 @@ impl Core {
         }
     }
 
-    /// Returns the sandbox of commands, or `None` where no command runs.
-    pub fn sandbox(&self) -> Option<SandboxKind> {
+    /// Returns the sandbox of commands and its network, or `None` where no command runs.
+    pub fn sandbox(&self) -> Option<(SandboxKind, SandboxNetwork)> {
         self.context.deps().workspaces.sandbox()
     }
 

@@ -2,9 +2,9 @@
 //!
 //! Every path is relative to the workspace and confined to it by the adapter, also against symlinks and races.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
-use ars_types::{RefName, SandboxKind, ThreadKey};
+use ars_types::{RefName, SandboxKind, SandboxNetwork, ThreadKey};
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -14,8 +14,8 @@ use crate::WorkspaceError;
 /// Creates workspaces, one per thread. A follow-up of a thread gets the same one.
 #[async_trait]
 pub trait WorkspaceProvider: Send + Sync {
-    /// Returns the sandbox of commands, or `None` where workspaces cannot be opened.
-    fn sandbox(&self) -> Option<SandboxKind> {
+    /// Returns the sandbox of commands and its network, or `None` where workspaces cannot be opened.
+    fn sandbox(&self) -> Option<(SandboxKind, SandboxNetwork)> {
         None
     }
 
@@ -39,6 +39,8 @@ pub struct WorkspaceRequest<'a> {
     pub repository: Option<&'a Repository>,
     /// The ref to start from. `None` means the repository's default.
     pub git_ref: Option<&'a RefName>,
+    /// The agent that runs commands in it, because agents can be allowed more hosts.
+    pub agent: Option<&'a str>,
 }
 
 /// A repository and its origin, checked by configuration and still passed to git as one argument.
@@ -118,7 +120,7 @@ pub struct ExecRequest<'a> {
 }
 
 /// The result of a command.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExecOutcome {
     /// Exit code: 128 + signal when killed by one, 124 after a timeout.
     pub exit_code: i32,
@@ -128,6 +130,29 @@ pub struct ExecOutcome {
     pub truncated: bool,
     /// The timeout killed it.
     pub timed_out: bool,
+    /// Hosts that its proxy refused, and that no earlier command of the run was refused.
+    pub refused: Vec<RefusedHost>,
+}
+
+/// A host that a command could not reach, because the list of hosts does not allow it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedHost {
+    /// The host, with its port if the port is the reason.
+    pub host: String,
+    /// Why it was refused.
+    pub reason: String,
+    /// The setting that allows it, if one does.
+    pub setting: Option<String>,
+}
+
+impl fmt::Display for RefusedHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} was refused: {}", self.host, self.reason)?;
+        match &self.setting {
+            Some(setting) => write!(f, "; {setting} allows it"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A git command of the service. Words from a model or a message appear only as parsed refs.

@@ -7,6 +7,7 @@ use ars_agent::{
     context::{Kept, is_oversized, referenced},
 };
 use ars_bot_ports::{ExecOutcome, ExecRequest};
+use ars_events::{EventBody, NoteKind};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
@@ -94,6 +95,9 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     let request = ExecRequest { command, timeout, output_limit: OUTPUT_BYTES };
     let mut outcome = workspace.exec(request, context.cancel).await.map_err(ToolOutput::from)?;
     outcome.output = (context.run.hide)(outcome.output);
+    for refused in &outcome.refused {
+        (context.run.publish)(EventBody::note(NoteKind::EgressRefused, refused.to_string()));
+    }
     let kept = match is_oversized(&outcome.output, OUTPUT_CHARS) {
         // Best effort: without the file the model still sees both ends.
         true => workspace.keep_output(&outcome.output).await.ok(),
@@ -116,6 +120,10 @@ fn describe(outcome: &ExecOutcome, timeout: Duration, kept: Option<&str>) -> Too
     }
     if outcome.timed_out {
         text.push_str(&format!("(killed with all it had started after {} s)\n", timeout.as_secs()));
+    }
+    // First, because it explains the failure of a client that prints no answer of a proxy.
+    for refused in &outcome.refused {
+        text.push_str(&format!("({refused})\n"));
     }
     let left = OUTPUT_CHARS - text.chars().count();
     // The file has the output as the workspace returned it, which may be both ends only.
@@ -163,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_silent_success_is_not_an_empty_text() {
-        let outcome = ExecOutcome { exit_code: 0, output: String::new(), truncated: false, timed_out: false };
+        let outcome = ExecOutcome::default();
         assert_eq!(
             describe(&outcome, RESERVE, None),
             ToolOutput { exit_code: Some(0), ..ToolOutput::text("(no output)") }
@@ -188,7 +196,7 @@ mod tests {
             [(false, "the whole output is in .ars/"), (true, "not the whole, is in .ars/")]
         {
             let output = "x".repeat(OUTPUT_BYTES);
-            let outcome = ExecOutcome { exit_code: 0, output, truncated, timed_out: false };
+            let outcome = ExecOutcome { output, truncated, ..ExecOutcome::default() };
             let output = describe(&outcome, RESERVE, path);
             let text = crate::tests::said(&output);
             assert!(text.contains(said) && text.contains("the whole output") != truncated);
@@ -199,7 +207,13 @@ mod tests {
     #[test]
     fn timed_out_flood_reports_both() {
         let output = "x".repeat(OUTPUT_BYTES);
-        let outcome = ExecOutcome { exit_code: TIMED_OUT, output, truncated: true, timed_out: true };
+        let outcome = ExecOutcome {
+            exit_code: TIMED_OUT,
+            output,
+            truncated: true,
+            timed_out: true,
+            refused: Vec::new(),
+        };
         let output = describe(&outcome, Duration::from_secs(7), None);
         let text = crate::tests::said(&output);
         assert!(text.starts_with("exit 124:\n(killed with all it had started after 7 s)\nxxx"));

@@ -41,7 +41,17 @@ fn redact_all(redactor: &Redactor, mut body: EventBody) -> EventBody {
         EventBody::Context { text } | EventBody::Assistant { text } | EventBody::Answer { text } => {
             clean(text);
         }
-        EventBody::RunMeta { agent, model, effort, trace_id, repo, git_ref, head_sha, sandbox: _ } => {
+        EventBody::RunMeta {
+            agent,
+            model,
+            effort,
+            trace_id,
+            repo,
+            git_ref,
+            head_sha,
+            sandbox: _,
+            network: _,
+        } => {
             clean(agent);
             [model, effort, trace_id, repo, git_ref, head_sha].into_iter().flatten().for_each(clean);
         }

@@ -363,6 +363,7 @@ fn every_event(text: &str) -> Vec<EventBody> {
             git_ref: some(),
             head_sha: some(),
             sandbox: None,
+            network: None,
         },
         EventBody::Assistant { text: text.into() },
         EventBody::ToolCall { tool: text.into(), summary: text.into(), call_id: some(), command: some() },

@@ -20,6 +20,7 @@ pub fn meta(run: &RunHandle, model: &str) {
         git_ref: Some("main".into()),
         head_sha: Some("8f2b1c94d0aa7e".into()),
         sandbox: None,
+        network: None,
     });
 }
 

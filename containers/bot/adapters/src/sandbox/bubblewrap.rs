@@ -1,8 +1,12 @@
-//! Bubblewrap: a program in namespaces of its own.
+//! Bubblewrap: a program in its own namespaces.
 
 use std::{ffi::OsString, fs, path::Path};
 
-use super::{Network, confinement::Access, folders::Folders};
+use super::{
+    confinement::{Access, Reach},
+    folders::Folders,
+};
+use crate::egress::{ENTER, Way};
 
 /// The namespaces, and the rights of the program in them.
 const NAMESPACES: &[&str] = &[
@@ -22,11 +26,24 @@ const MAX_PROCESSES: u32 = 1_024;
 /// Sets the limit given as its name, in the words of either shell, then becomes the program.
 const LIMITED: &str = "ulimit -u $0 2>/dev/null || ulimit -p $0 2>/dev/null; exec \"$@\"";
 
+/// The place of the first program in the sandbox.
+const ENTRY: &str = "/run/ars/enter";
+/// The place of the socket for its listener.
+const SOCKET: &str = "/run/ars/egress";
+
+/// The programs of the service.
+pub(super) struct Programs<'a> {
+    /// Bubblewrap.
+    pub(super) own: &'a Path,
+    /// The first program in a network namespace.
+    pub(super) entry: Option<&'a Path>,
+}
+
 /// Returns the arguments that precede a program, the path of bubblewrap first.
-pub(super) fn arguments(bubblewrap: &Path, folders: &Folders, access: &Access) -> Vec<OsString> {
-    let mut arguments: Vec<OsString> = vec![bubblewrap.into()];
+pub(super) fn arguments(programs: &Programs<'_>, folders: &Folders, access: &Access) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = vec![programs.own.into()];
     arguments.extend(NAMESPACES.iter().map(OsString::from));
-    if access.network == Network::None {
+    if access.reach != Reach::Machine {
         arguments.push("--unshare-net".into());
     }
     for path in folders.paths() {
@@ -49,7 +66,18 @@ pub(super) fn arguments(bubblewrap: &Path, folders: &Folders, access: &Access) -
     for path in &access.writable {
         arguments.extend(["--bind".into(), path.clone().into(), path.clone().into()]);
     }
+    let socket = match &access.reach {
+        Reach::Proxy(Way::Socket(socket)) => programs.entry.map(|entry| (entry, socket)),
+        Reach::Proxy(Way::Port(_)) | Reach::Machine | Reach::Nothing => None,
+    };
+    if let Some((entry, socket)) = socket {
+        arguments.extend(["--ro-bind".into(), entry.into(), ENTRY.into()]);
+        arguments.extend(["--ro-bind".into(), socket.into(), SOCKET.into()]);
+    }
     arguments.extend(["--", "/bin/sh", "-c", LIMITED].map(OsString::from));
     arguments.push(MAX_PROCESSES.to_string().into());
+    if socket.is_some() {
+        arguments.extend([ENTRY, ENTER, SOCKET].map(OsString::from));
+    }
     arguments
 }

@@ -7,11 +7,11 @@ use std::{
     thread,
 };
 
-use ars_types::SandboxKind;
+use ars_types::{SandboxKind, SandboxNetwork};
 
 use super::{
-    Network, SandboxSettings,
-    confinement::{Access, Sandbox},
+    SandboxSettings,
+    confinement::{Access, Reach, Sandbox},
     folders::Folders,
     programs::{TRUSTED_PATH, trusted},
     ruleset::Features,
@@ -34,7 +34,7 @@ pub(crate) fn choose(settings: &SandboxSettings, folders: &Folders) -> Result<Sa
     let features = Features::of_this_kernel();
     let mut problems = Vec::new();
     for kind in kinds {
-        match candidate(kind, settings.network, folders, features) {
+        match candidate(kind, settings, folders, features) {
             Ok(sandbox) => return Ok(sandbox),
             Err(problem) => problems.push(format!("{kind}: {problem}")),
         }
@@ -44,23 +44,27 @@ pub(crate) fn choose(settings: &SandboxSettings, folders: &Folders) -> Result<Sa
 
 fn candidate(
     kind: SandboxKind,
-    network: Network,
+    settings: &SandboxSettings,
     folders: &Folders,
     features: Features,
 ) -> Result<Sandbox, String> {
-    let mut sandbox =
-        Sandbox { kind, network, folders: folders.clone(), features, bubblewrap: PathBuf::new() };
+    let network = settings.network_in(kind);
+    let (folders, entry) = (folders.clone(), settings.entry.clone());
+    let mut sandbox = Sandbox { kind, network, folders, features, bubblewrap: PathBuf::new(), entry };
     match kind {
         SandboxKind::None if rustix::process::geteuid().is_root() => Err("refused as root".into()),
-        SandboxKind::None if network == Network::None => {
-            Err("sandbox.network = \"none\" needs a sandbox".into())
+        SandboxKind::None if network != SandboxNetwork::Open => {
+            Err(format!("sandbox.network = \"{network}\" needs a sandbox"))
         }
         SandboxKind::None => Ok(sandbox),
         SandboxKind::Landlock if !features.files => Err("the kernel has none, or an older one".into()),
-        SandboxKind::Landlock if network == Network::None && !features.tcp => {
-            Err("sandbox.network = \"none\" needs Linux 6.7 or newer".into())
+        SandboxKind::Landlock if network != SandboxNetwork::Open && !features.tcp => {
+            Err(format!("sandbox.network = \"{network}\" needs Linux 6.7 or newer"))
         }
         SandboxKind::Landlock => proven(sandbox),
+        SandboxKind::Bubblewrap if network == SandboxNetwork::Proxy && sandbox.entry.is_none() => {
+            Err("the path of the service's own program is not known".into())
+        }
         SandboxKind::Bubblewrap => {
             sandbox.bubblewrap = trusted("bwrap").ok_or_else(|| format!("bwrap is not in {TRUSTED_PATH}"))?;
             proven(sandbox)
@@ -93,9 +97,14 @@ fn try_out(sandbox: &Sandbox) -> io::Result<Option<String>> {
     Ok((!is_confined).then(|| "a command writes outside of its folder".to_owned()))
 }
 
-/// Runs the command in a thread of its own, because the thread loses its rights.
+/// Runs the command in its own thread, because the thread loses its rights.
 fn run(sandbox: &Sandbox, own: &Path, other: &Path) -> io::Result<Output> {
-    let access = Access { writable: vec![own.into()], temporary: own.into(), network: sandbox.network };
+    // The way to the proxy is tried later, because it needs the runtime.
+    let reach = match sandbox.network {
+        SandboxNetwork::Open => Reach::Machine,
+        SandboxNetwork::Proxy | SandboxNetwork::None => Reach::Nothing,
+    };
+    let access = Access { writable: vec![own.into()], temporary: own.into(), reach };
     let script = format!("echo x > \"$0/{MARK}\"; echo x > \"$1\"");
     let mut words = sandbox.arguments(&access);
     words.extend(["/bin/sh".into(), "-c".into(), script.into(), own.into(), other.into()]);

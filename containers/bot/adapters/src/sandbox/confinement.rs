@@ -2,10 +2,11 @@
 
 use std::{ffi::OsString, io, path::PathBuf};
 
-use ars_types::SandboxKind;
+use ars_types::{SandboxKind, SandboxNetwork};
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_no_new_privs};
 
-use super::{Network, bubblewrap, folders::Folders, ruleset, ruleset::Features, sockets};
+use super::{bubblewrap, folders::Folders, ruleset, ruleset::Features, sockets};
+use crate::egress::Way;
 
 /// The rights of one program besides reading the folders of all.
 #[derive(Debug, Clone)]
@@ -15,7 +16,18 @@ pub(crate) struct Access {
     /// Its folder for temporary files, one of `writable`.
     pub(crate) temporary: PathBuf,
     /// Its network.
-    pub(crate) network: Network,
+    pub(crate) reach: Reach,
+}
+
+/// The network of a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Everything that the machine reaches.
+    Machine,
+    /// Nothing.
+    Nothing,
+    /// A proxy.
+    Proxy(Way),
 }
 
 /// The processes that a restricted thread can signal.
@@ -31,11 +43,13 @@ pub(crate) enum Domain {
 #[derive(Debug, Clone)]
 pub(crate) struct Sandbox {
     pub(super) kind: SandboxKind,
-    pub(super) network: Network,
+    pub(super) network: SandboxNetwork,
     pub(super) folders: Folders,
     pub(super) features: Features,
     /// The program, for `SandboxKind::Bubblewrap`.
     pub(super) bubblewrap: PathBuf,
+    /// The first program in a network namespace.
+    pub(super) entry: Option<PathBuf>,
 }
 
 impl Sandbox {
@@ -45,7 +59,7 @@ impl Sandbox {
     }
 
     /// Returns the network of commands.
-    pub(crate) const fn network(&self) -> Network {
+    pub(crate) const fn network(&self) -> SandboxNetwork {
         self.network
     }
 
@@ -56,15 +70,21 @@ impl Sandbox {
             (SandboxKind::Landlock, _) if !self.features.scopes => {
                 Some("commands can signal processes of this user, because the kernel is older than 6.12")
             }
-            (_, Network::Open) => Some("commands reach the network, and the ports of this machine"),
-            (_, Network::None) => None,
+            (_, SandboxNetwork::Open) => Some("commands reach the network, and the ports of this machine"),
+            (SandboxKind::Landlock, SandboxNetwork::Proxy) => {
+                Some("commands reach every host that listens on the port of their proxy")
+            }
+            (_, SandboxNetwork::Proxy | SandboxNetwork::None) => None,
         }
     }
 
     /// Returns the arguments that precede a program.
     pub(crate) fn arguments(&self, access: &Access) -> Vec<OsString> {
         match self.kind {
-            SandboxKind::Bubblewrap => bubblewrap::arguments(&self.bubblewrap, &self.folders, access),
+            SandboxKind::Bubblewrap => {
+                let programs = bubblewrap::Programs { own: &self.bubblewrap, entry: self.entry.as_deref() };
+                bubblewrap::arguments(&programs, &self.folders, access)
+            }
             SandboxKind::Landlock | SandboxKind::None => Vec::new(),
         }
     }
@@ -76,7 +96,7 @@ impl Sandbox {
             SandboxKind::Bubblewrap if self.features.scopes => ruleset::restrict_scopes()?,
             SandboxKind::Landlock => {
                 ruleset::restrict(&self.folders, access, self.features)?;
-                sockets::filter(access.network)?;
+                sockets::filter(&access.reach)?;
             }
             SandboxKind::Bubblewrap | SandboxKind::None => {}
         }

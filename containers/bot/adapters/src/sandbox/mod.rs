@@ -1,6 +1,6 @@
 //! The sandbox of commands: what a program that an agent chose can reach (docs/decisions/0022).
 //!
-//! Three kinds, chosen once at the start (`choose`). Bubblewrap gives a program namespaces of its own with only the
+//! Three kinds, chosen once at the start (`choose`). Bubblewrap gives a program its own namespaces with only the
 //! folders of `folders`. Landlock and a filter of system calls restrict the thread that starts the program. `none`
 //! confines nothing and must be configured. Limits of resources apply to every kind.
 
@@ -15,9 +15,9 @@ mod settings;
 mod sockets;
 
 pub use programs::{TRUSTED_PATH, trusted};
-pub use settings::{Network, SandboxSettings};
+pub use settings::SandboxSettings;
 
 pub(crate) use choose::choose;
-pub(crate) use confinement::{Access, Domain, Sandbox, give_up_capabilities};
+pub(crate) use confinement::{Access, Domain, Reach, Sandbox, give_up_capabilities};
 pub(crate) use folders::Folders;
 pub(crate) use limits::limit;

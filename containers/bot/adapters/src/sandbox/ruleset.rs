@@ -6,12 +6,17 @@
 use std::{io, os::fd::OwnedFd, path::Path};
 
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath, Ruleset,
-    RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope, path_beneath_rules,
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, NetPort, PathBeneath,
+    Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
+    path_beneath_rules,
 };
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 
-use super::{Network, confinement::Access, folders::Folders};
+use super::{
+    confinement::{Access, Reach},
+    folders::Folders,
+};
+use crate::egress::Way;
 
 /// The version that is required for files.
 const REQUIRED: ABI = ABI::V3;
@@ -57,13 +62,13 @@ pub(super) fn restrict_scopes() -> io::Result<()> {
 /// Restricts this thread to the folders and to what `access` adds.
 pub(super) fn restrict(folders: &Folders, access: &Access, features: Features) -> io::Result<()> {
     let writable = access.writable.iter().map(|path| open_folder(path)).collect::<io::Result<Vec<_>>>()?;
-    enforced(rules(folders, writable, access.network, features))
+    enforced(rules(folders, writable, &access.reach, features))
 }
 
 fn rules(
     folders: &Folders,
     writable: Vec<OwnedFd>,
-    network: Network,
+    reach: &Reach,
     features: Features,
 ) -> Result<RulesetStatus, RulesetError> {
     let mut rules = Ruleset::default()
@@ -72,15 +77,20 @@ fn rules(
     if features.scopes {
         rules = rules.scope(Scope::Signal | Scope::AbstractUnixSocket)?;
     }
-    if network == Network::None {
+    if *reach != Reach::Machine {
         rules = rules.handle_access(AccessNet::BindTcp | AccessNet::ConnectTcp)?;
     }
     let rules = rules.set_compatibility(CompatLevel::BestEffort).handle_access(AccessFs::from_all(NEWEST))?;
     let readable = AccessFs::from_read(NEWEST);
     let looked_at: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
     let own = AccessFs::from_all(NEWEST) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
+    let proxy = match reach {
+        Reach::Proxy(Way::Port(port)) => Some(NetPort::new(*port, AccessNet::ConnectTcp)),
+        Reach::Proxy(Way::Socket(_)) | Reach::Machine | Reach::Nothing => None,
+    };
     let created = rules
         .create()?
+        .add_rules(proxy.map(Ok::<_, RulesetError>))?
         .add_rules(path_beneath_rules(folders.paths(), readable))?
         .add_rules(path_beneath_rules(DEVICES, AccessFs::ReadFile | AccessFs::WriteFile))?
         .add_rules(path_beneath_rules(["/proc"], looked_at))?

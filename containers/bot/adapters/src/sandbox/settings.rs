@@ -2,37 +2,31 @@
 
 use std::path::PathBuf;
 
-use ars_types::SandboxKind;
-use serde::Deserialize;
+use ars_types::{SandboxKind, SandboxNetwork};
+
+use crate::egress::EgressSettings;
 
 /// How commands are confined.
 #[derive(Debug, Clone, Default)]
 pub struct SandboxSettings {
     /// The kind. `None` selects bubblewrap where it works, else Landlock, else no command runs.
     pub kind: Option<SandboxKind>,
-    /// The network of commands.
-    pub network: Network,
+    /// The network of commands. `None` selects the proxy, and the open network without a sandbox.
+    pub network: Option<SandboxNetwork>,
+    /// The hosts that the proxy allows.
+    pub egress: EgressSettings,
+    /// The service's own program, the first one in a network namespace (`egress::enter`).
+    pub entry: Option<PathBuf>,
     /// More folders and files that commands may read and execute.
     pub readable: Vec<PathBuf>,
 }
 
-/// The network of a command.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Network {
-    /// The network of the machine, its loopback interface included.
-    #[default]
-    Open,
-    /// No network.
-    None,
-}
-
-impl Network {
-    /// Returns the word of the configuration.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::None => "none",
-        }
+impl SandboxSettings {
+    /// Returns the network of commands in a sandbox of this kind.
+    pub(super) fn network_in(&self, kind: SandboxKind) -> SandboxNetwork {
+        self.network.unwrap_or(match kind {
+            SandboxKind::Bubblewrap | SandboxKind::Landlock => SandboxNetwork::Proxy,
+            SandboxKind::None => SandboxNetwork::Open,
+        })
     }
 }

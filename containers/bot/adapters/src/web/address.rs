@@ -52,8 +52,25 @@ const EMBEDDED_V4: [(Ipv6Addr, u32, u32); 5] = [
     (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16, 80),
 ];
 
+/// The address of a cloud's metadata service over IPv6.
+const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
+/// Addresses of clouds' metadata services outside of the link-local block.
+const METADATA_V4: [Ipv4Addr; 2] = [Ipv4Addr::new(168, 63, 129, 16), Ipv4Addr::new(100, 100, 100, 200)];
+
+/// Returns whether an address is link-local or a metadata service, which no configuration allows.
+pub(crate) fn is_metadata(address: IpAddr) -> bool {
+    let is_metadata_v4 = |address: Ipv4Addr| address.is_link_local() || METADATA_V4.contains(&address);
+    match address {
+        IpAddr::V4(address) => is_metadata_v4(address),
+        IpAddr::V6(address) => match embedded_v4(address) {
+            Some(embedded) => is_metadata_v4(embedded),
+            None => address.is_unicast_link_local() || address == METADATA_V6,
+        },
+    }
+}
+
 /// Returns whether an address is public. The IPv6 forms of an IPv4 address count as that address.
-pub(super) fn is_public(address: IpAddr) -> bool {
+pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => match embedded_v4(address) {
@@ -151,6 +168,19 @@ mod tests {
             ("2002:a9fe:a9fe::a9fe:a9fe", false),
         ] {
             assert_eq!(public(spelling), expected, "{spelling}");
+        }
+    }
+
+    #[test]
+    fn metadata_addresses_are_recognized_in_every_spelling() {
+        for address in "169.254.169.254 169.254.170.2 168.63.129.16 100.100.100.200 fe80::1 fd00:ec2::254 \
+            ::ffff:169.254.169.254 64:ff9b::a9fe:a9fe 2002:a9fe:a9fe::"
+            .split(' ')
+        {
+            assert!(is_metadata(address.parse().unwrap()), "{address}");
+        }
+        for address in ["127.0.0.1", "10.0.0.1", "8.8.8.8", "::1", "fd00::1", "2606:4700:4700::1111"] {
+            assert!(!is_metadata(address.parse().unwrap()), "{address}");
         }
     }
 

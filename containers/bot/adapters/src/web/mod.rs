@@ -23,3 +23,6 @@ pub use crate::error::WebSetupError;
 pub use certificates::TeamCertificates;
 pub use client::PublicWeb;
 pub use search::BraveSearch;
+
+pub(crate) use address::{is_metadata, is_public};
+pub(crate) use resolver::{Lookup, SystemLookup, checked_addresses};

@@ -16,13 +16,13 @@ use crate::error::Unresolvable;
 
 /// Resolves names.
 #[async_trait]
-pub(super) trait Lookup: Send + Sync {
+pub(crate) trait Lookup: Send + Sync {
     /// Returns a name's addresses.
     async fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
 /// The system's resolver, hosts file included.
-pub(super) struct SystemLookup;
+pub(crate) struct SystemLookup;
 
 #[async_trait]
 impl Lookup for SystemLookup {
@@ -51,6 +51,22 @@ impl Guard {
     }
 }
 
+/// Returns the addresses of a name, all of which are admitted. The caller connects to these and to no others.
+pub(crate) async fn checked_addresses(
+    lookup: &dyn Lookup,
+    name: &str,
+    admits: impl Fn(IpAddr) -> bool,
+) -> Result<Vec<IpAddr>, Unresolvable> {
+    let found = lookup.lookup(name).await.map_err(|_| Unresolvable::Unknown)?;
+    if found.is_empty() {
+        return Err(Unresolvable::Unknown);
+    }
+    if !found.iter().all(|address| admits(*address)) {
+        return Err(Unresolvable::Forbidden);
+    }
+    Ok(found)
+}
+
 /// The resolver of the HTTP client.
 pub(super) struct GuardedResolver {
     pub(super) lookup: Arc<dyn Lookup>,
@@ -61,13 +77,7 @@ impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let (lookup, guard) = (Arc::clone(&self.lookup), self.guard.clone());
         Box::pin(async move {
-            let found = lookup.lookup(name.as_str()).await.map_err(|_| Unresolvable::Unknown)?;
-            if found.is_empty() {
-                return Err(Unresolvable::Unknown.into());
-            }
-            if !found.iter().all(|address| guard.admits(*address)) {
-                return Err(Unresolvable::Forbidden.into());
-            }
+            let found = checked_addresses(&*lookup, name.as_str(), |address| guard.admits(address)).await?;
             // Port 0 stands for the URL's.
             let addresses: Addrs = Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0)));
             Ok(addresses)

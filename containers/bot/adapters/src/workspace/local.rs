@@ -19,6 +19,7 @@ use super::{
     programs::Programs,
     search,
 };
+use crate::egress::{Gate, RunEgress};
 
 /// A tree, the home of its commands, and its origin.
 pub(super) struct LocalWorkspace {
@@ -28,6 +29,7 @@ pub(super) struct LocalWorkspace {
     pub(super) files: Arc<Files>,
     pub(super) repository: Option<String>,
     pub(super) base: Option<String>,
+    pub(super) egress: Arc<RunEgress>,
 }
 
 impl LocalWorkspace {
@@ -78,12 +80,20 @@ impl Workspace for LocalWorkspace {
         request: ExecRequest<'_>,
         cancel: &CancellationToken,
     ) -> Result<ExecOutcome, WorkspaceError> {
-        let mut program = self.programs.of_agent("bash", &self.place);
+        let gate = match self.programs.gate() {
+            Some(kind) => {
+                let opened = Gate::open(&self.egress, kind).await;
+                Some(opened.map_err(|error| process::infra("the egress proxy", &error))?)
+            }
+            None => None,
+        };
+        let mut program = self.programs.of_agent("bash", &self.place, gate.as_ref());
         program.command.arg("-c").arg(request.command).current_dir(self.place.join("tree"));
         let mut output = Capture::both_ends(request.output_limit);
         let ended = process::run(program, None, request.timeout, &mut output, None, cancel).await?;
         let (output, truncated) = output.into_text();
-        Ok(ExecOutcome { exit_code: ended.exit_code, output, truncated, timed_out: ended.timed_out })
+        let refused = self.egress.take_refused();
+        Ok(ExecOutcome { exit_code: ended.exit_code, output, truncated, timed_out: ended.timed_out, refused })
     }
 
     async fn git(

@@ -20,6 +20,7 @@ mod programs;
 mod provider;
 mod search;
 mod start;
+mod trial;
 
 pub use credentials::secrets_of;
 pub use environment::ChildEnvironment;

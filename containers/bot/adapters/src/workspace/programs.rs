@@ -6,14 +6,19 @@ use std::{
     sync::Arc,
 };
 
+use ars_types::{SandboxKind, SandboxNetwork};
+
 use super::{
     environment::{ChildEnvironment, FOLDERS, TEMPORARY},
     start,
     start::Program,
 };
-use crate::sandbox::{Access, Network, Sandbox, TRUSTED_PATH, trusted};
+use crate::{
+    egress::{Gate, GateKind},
+    sandbox::{Access, Reach, Sandbox, TRUSTED_PATH, trusted},
+};
 
-/// What every workspace needs to start programs.
+/// The programs of all workspaces.
 #[derive(Debug)]
 pub(super) struct Programs {
     pub(super) environment: ChildEnvironment,
@@ -42,15 +47,31 @@ impl Programs {
         }
     }
 
-    /// Returns a command of an agent. `place` is the workspace's own folder.
-    pub(super) fn of_agent(&self, program: &str, place: &Path) -> Program {
-        self.confined(program.as_ref(), place, self.sandbox.network(), None)
+    /// Returns how commands reach a proxy, or `None` if they have none.
+    pub(super) fn gate(&self) -> Option<GateKind> {
+        match (self.sandbox.network(), self.sandbox.kind()) {
+            (SandboxNetwork::Proxy, SandboxKind::Bubblewrap) => Some(GateKind::Namespace),
+            (SandboxNetwork::Proxy, _) => Some(GateKind::Port),
+            (SandboxNetwork::Open | SandboxNetwork::None, _) => None,
+        }
+    }
+
+    /// Returns a command of an agent. `place` is the workspace's own folder, `gate` its proxy.
+    pub(super) fn of_agent(&self, program: &str, place: &Path, gate: Option<&Gate>) -> Program {
+        let reach = match (gate, self.sandbox.network()) {
+            (Some(gate), _) => Reach::Proxy(gate.way().clone()),
+            (None, SandboxNetwork::Open) => Reach::Machine,
+            (None, SandboxNetwork::Proxy | SandboxNetwork::None) => Reach::Nothing,
+        };
+        let mut program = self.confined(program.as_ref(), place, reach, None);
+        program.command.envs(gate.into_iter().flat_map(Gate::variables));
+        program
     }
 
     /// Returns git as the service calls it in a tree, confined.
     /// The tree's configuration may name programs. `index` is one more folder that it may change.
     pub(super) fn git_inside(&self, place: &Path, index: Option<&Path>) -> Program {
-        let mut program = self.confined(self.git.as_os_str(), place, Network::None, index);
+        let mut program = self.confined(self.git.as_os_str(), place, Reach::Nothing, index);
         program.command.env("PATH", TRUSTED_PATH);
         program
     }
@@ -63,12 +84,12 @@ impl Programs {
         Program { command, access: None, sandbox: Arc::clone(&self.sandbox) }
     }
 
-    fn confined(&self, program: &OsStr, place: &Path, network: Network, more: Option<&Path>) -> Program {
+    fn confined(&self, program: &OsStr, place: &Path, reach: Reach, more: Option<&Path>) -> Program {
         let own = FOLDERS.map(|name| place.join(name));
         let access = Access {
             writable: own.into_iter().chain(more.map(Path::to_path_buf)).collect(),
             temporary: place.join(TEMPORARY),
-            network,
+            reach,
         };
         let mut words: Vec<OsString> = self.sandbox.arguments(&access);
         words.push(program.to_owned());

@@ -13,7 +13,7 @@ use std::{
 };
 
 use ars_bot_ports::{Repository, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest};
-use ars_types::{SandboxKind, ThreadKey};
+use ars_types::{SandboxKind, SandboxNetwork, ThreadKey};
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -26,8 +26,12 @@ use super::{
     making,
     meta::{Meta, WORKSPACES, open_tree},
     programs::Programs,
+    trial,
 };
-use crate::sandbox::{Folders, Network, SandboxSettings, choose};
+use crate::{
+    egress::{RunEgress, Scope},
+    sandbox::{Folders, SandboxSettings, choose},
+};
 
 /// Characters of a thread's digest in its folder's name: 128 bits.
 const DIGEST_CHARS: usize = 32;
@@ -38,8 +42,8 @@ pub struct Confinement {
     /// The kind of sandbox.
     pub kind: SandboxKind,
     /// The network of commands.
-    pub network: Network,
-    /// What commands can still do.
+    pub network: SandboxNetwork,
+    /// The gap that the sandbox leaves.
     pub gap: Option<&'static str>,
 }
 
@@ -88,6 +92,18 @@ impl GitWorkspaces {
         let programs = self.programs()?;
         let sandbox = &programs.sandbox;
         Ok(Confinement { kind: sandbox.kind(), network: sandbox.network(), gap: sandbox.gap() })
+    }
+
+    /// Tries the way of commands to their proxy. Does nothing if they have none.
+    ///
+    /// # Errors
+    /// Returns why commands have no network.
+    pub async fn try_proxy(&self) -> Result<(), String> {
+        let programs = self.programs()?;
+        match programs.gate() {
+            Some(kind) => trial::try_proxy(programs, kind).await,
+            None => Ok(()),
+        }
     }
 
     /// Returns the place of a thread's tree.
@@ -143,8 +159,8 @@ impl GitWorkspaces {
 
 #[async_trait]
 impl WorkspaceProvider for GitWorkspaces {
-    fn sandbox(&self) -> Option<SandboxKind> {
-        self.confinement().ok().map(|confinement| confinement.kind)
+    fn sandbox(&self) -> Option<(SandboxKind, SandboxNetwork)> {
+        self.confinement().ok().map(|confinement| (confinement.kind, confinement.network))
     }
 
     async fn repository_of(&self, thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
@@ -185,7 +201,14 @@ impl WorkspaceProvider for GitWorkspaces {
             }
         };
         let place = root.join(&name);
+        let scope = Scope {
+            agent: request.agent,
+            repository: meta.repository.as_deref(),
+            origin: meta.origin.as_deref(),
+        };
+        let egress = RunEgress::new(&self.settings.egress, scope);
         Ok(Arc::new(LocalWorkspace {
+            egress,
             programs: Arc::clone(programs),
             files: Arc::new(Files::of(place.join("tree"), tree)),
             place,

@@ -169,7 +169,7 @@ async fn concurrent_openings_of_one_thread_share_one_tree() {
 async fn workspace_without_a_repository_is_empty() {
     let world = world();
     let thread = thread("t");
-    let request = WorkspaceRequest { thread: &thread, repository: None, git_ref: None };
+    let request = WorkspaceRequest { thread: &thread, repository: None, git_ref: None, agent: None };
     let workspace = world.provider.open(request, &CancellationToken::new()).await.unwrap();
     assert_eq!((workspace.repository(), workspace.head().await.unwrap()), (None, None));
     workspace.write("a.txt", b"new\n").await.unwrap();

@@ -9,9 +9,9 @@ use std::{
     sync::Arc,
 };
 
-use ars_bot_adapters::sandbox::{Network, SandboxSettings, trusted};
+use ars_bot_adapters::sandbox::{SandboxSettings, trusted};
 use ars_bot_ports::{Workspace, WorkspaceProvider as _};
-use ars_types::SandboxKind;
+use ars_types::{SandboxKind, SandboxNetwork};
 
 use crate::support::{CANARY, World, exec, exec_for, must, until, world_in};
 
@@ -21,10 +21,11 @@ fn kinds() -> Vec<SandboxKind> {
     bubblewrap.into_iter().chain([SandboxKind::Landlock]).collect()
 }
 
-async fn opened(kind: SandboxKind, network: Network) -> (World, Arc<dyn Workspace>) {
-    let world = world_in(SandboxSettings { kind: Some(kind), network, readable: Vec::new() });
+async fn opened(kind: SandboxKind, network: SandboxNetwork) -> (World, Arc<dyn Workspace>) {
+    let world =
+        world_in(SandboxSettings { kind: Some(kind), network: Some(network), ..SandboxSettings::default() });
     let workspace = world.open().await;
-    assert_eq!(world.provider.sandbox(), Some(kind));
+    assert_eq!(world.provider.sandbox(), Some((kind, network)));
     (world, workspace)
 }
 
@@ -57,7 +58,7 @@ impl Drop for Bystander {
 #[tokio::test]
 async fn hostile_command_reaches_only_its_own_folders() {
     for kind in kinds() {
-        let (world, workspace) = opened(kind, Network::Open).await;
+        let (world, workspace) = opened(kind, SandboxNetwork::Open).await;
         let other = world.open_from("other", &world.folder.path().join("origin")).await.unwrap();
         other.write("private.txt", CANARY.as_bytes()).await.unwrap();
         let sibling = world.provider.tree_of(&crate::support::thread("other")).join("private.txt");
@@ -106,7 +107,7 @@ async fn hostile_command_reaches_only_its_own_folders() {
 #[tokio::test]
 async fn signals_reach_only_own_processes() {
     for kind in kinds() {
-        let (_world, workspace) = opened(kind, Network::Open).await;
+        let (_world, workspace) = opened(kind, SandboxNetwork::Open).await;
         let mut bystander = Bystander::start();
         let pid = bystander.0.id();
         let outcome =
@@ -120,7 +121,7 @@ async fn signals_reach_only_own_processes() {
 #[tokio::test]
 async fn survivors_end_with_their_command() {
     for (kind, word) in kinds().into_iter().zip(["98761", "98762"]) {
-        let (_world, workspace) = opened(kind, Network::Open).await;
+        let (_world, workspace) = opened(kind, SandboxNetwork::Open).await;
         let command = format!(
             "setsid sh -c 'trap \"\" TERM HUP; (setsid sleep {word} &); touch up; sleep {word}' & \
              until [ -e up ]; do :; done"
@@ -139,7 +140,7 @@ async fn survivors_end_with_their_command() {
 #[tokio::test]
 async fn closed_network_reaches_no_socket() {
     for kind in kinds() {
-        let (_world, workspace) = opened(kind, Network::None).await;
+        let (_world, workspace) = opened(kind, SandboxNetwork::None).await;
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         tcp.set_nonblocking(true).unwrap();
         let port = tcp.local_addr().unwrap().port();
@@ -154,7 +155,7 @@ async fn closed_network_reaches_no_socket() {
 #[tokio::test]
 async fn unix_socket_of_another_program_is_unreachable() {
     for kind in kinds() {
-        let (world, workspace) = opened(kind, Network::Open).await;
+        let (world, workspace) = opened(kind, SandboxNetwork::Open).await;
         let path = world.folder.path().join("engine.sock");
         let socket = UnixListener::bind(&path).unwrap();
         socket.set_nonblocking(true).unwrap();
@@ -174,7 +175,7 @@ async fn unix_socket_of_another_program_is_unreachable() {
 #[tokio::test]
 async fn resources_are_limited() {
     for kind in kinds() {
-        let (_world, workspace) = opened(kind, Network::Open).await;
+        let (_world, workspace) = opened(kind, SandboxNetwork::Open).await;
         let limits = must(&*workspace, "ulimit -c; ulimit -f; ulimit -d; cat /proc/self/oom_score_adj").await;
         let limits: Vec<&str> = limits.lines().collect();
         assert_eq!((limits[0], limits[3]), ("0", "1000"), "{kind}: {limits:?}");
@@ -187,7 +188,7 @@ async fn resources_are_limited() {
 #[tokio::test]
 async fn honest_test_suite_passes() {
     for kind in kinds() {
-        let (_world, workspace) = opened(kind, Network::None).await;
+        let (_world, workspace) = opened(kind, SandboxNetwork::None).await;
         let makefile = ".PHONY: test unit\ntest: unit\n\t./check.sh\n\tgit status --porcelain > /dev/null\nunit:\n\techo built > built\n";
         let check = "#!/bin/sh\nset -eu\nt=$(mktemp)\necho one > $t\ngrep -q one $t\nread -r name < /proc/self/comm\n\
                      seq 1000 | xargs -n1 -P4 echo | sort -n | tail -1 | grep -qx 1000\n\

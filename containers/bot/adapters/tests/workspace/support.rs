@@ -98,6 +98,7 @@ impl World {
             thread: &thread(name),
             repository: Some(&repository),
             git_ref: git_ref.as_ref(),
+            agent: None,
         };
         self.provider.open(request, cancel).await
     }

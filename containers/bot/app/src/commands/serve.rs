@@ -89,7 +89,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     let address = listener.local_addr().context("the listening address")?;
     let dashboard = std::mem::take(&mut plan.dashboard);
     let (core, workspaces) = plan.build(args.store, args.state_url).await?;
-    let sandbox = report_sandbox(workspaces).await;
+    let (sandbox, network) = report_sandbox(workspaces).await;
     let mut state = HttpState::new(core.clone(), Arc::new(parsed.map), build_stamp::build().clone());
     tracing::info!(mode = dashboard.mode(), "dashboard");
     state = state.with_dashboard(dashboard).with_crash(|| std::process::exit(CRASHED));
@@ -112,7 +112,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     }
     let server = supervisor.start(HttpService { listener, state });
     terminal::print(&format!("{}\n", serde_json::json!({ "listening": format!("http://{address}") })))?;
-    tracing::info!(%address, sandbox, "listening");
+    tracing::info!(%address, sandbox, network, "listening");
     Ok(Started { core, telemetry, supervisor, server })
 }
 
@@ -126,19 +126,23 @@ fn telemetry(plan: &compose::Plan) -> Result<Telemetry, Failure> {
         .map_err(|error| Failure::InvalidInput(error.to_string()))
 }
 
-/// Tries the sandbox out, and returns its kind for the log.
-async fn report_sandbox(workspaces: Arc<GitWorkspaces>) -> &'static str {
-    let confinement = tokio::task::spawn_blocking(move || workspaces.confinement()).await;
+/// Tries the sandbox out, and returns its kind and network for the log.
+async fn report_sandbox(workspaces: Arc<GitWorkspaces>) -> (&'static str, &'static str) {
+    let tried = Arc::clone(&workspaces);
+    let confinement = tokio::task::spawn_blocking(move || tried.confinement()).await;
     match confinement.unwrap_or_else(|_| Err("the trial of the sandbox broke off".to_owned())) {
         Ok(Confinement { kind, network, gap }) => {
             if let Some(gap) = gap {
                 tracing::warn!(%kind, network = network.as_str(), "{gap}");
             }
-            kind.as_str()
+            if let Err(reason) = workspaces.try_proxy().await {
+                tracing::error!(%reason, "commands have no network");
+            }
+            (kind.as_str(), network.as_str())
         }
         Err(reason) => {
             tracing::warn!(%reason, "requests on repositories are refused");
-            "unavailable"
+            ("unavailable", "none")
         }
     }
 }

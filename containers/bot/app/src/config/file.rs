@@ -4,13 +4,13 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use ars_bot_adapters::sandbox::{Network, SandboxSettings};
-use ars_types::{Effort, ModelRef, SandboxKind};
+use ars_bot_adapters::sandbox::SandboxSettings;
+use ars_types::{Effort, ModelRef, SandboxKind, SandboxNetwork};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
-    ConfigError, dashboard, grants,
+    ConfigError, dashboard, egress, grants,
     history::{RunHistory, Worker},
     limits,
     memory::Memory,
@@ -109,7 +109,9 @@ pub struct Sandbox {
     /// The kind; `auto` by default.
     pub kind: SandboxChoice,
     /// The network of commands.
-    pub network: Network,
+    pub network: Option<SandboxNetwork>,
+    /// The hosts that the proxy allows.
+    pub egress: egress::Egress,
     /// More folders and files that commands may read and execute.
     pub readable: Vec<PathBuf>,
 }
@@ -141,7 +143,8 @@ impl Sandbox {
             SandboxChoice::Landlock => Some(SandboxKind::Landlock),
             SandboxChoice::None => Some(SandboxKind::None),
         };
-        Ok(SandboxSettings { kind, network: self.network, readable: self.readable.clone() })
+        let (readable, egress) = (self.readable.clone(), self.egress.settings()?);
+        Ok(SandboxSettings { kind, network: self.network, readable, egress, entry: None })
     }
 }
 

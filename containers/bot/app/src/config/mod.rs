@@ -4,6 +4,7 @@
 //! quotes the value: a key pasted into the wrong place must not reach a log.
 
 pub mod dashboard;
+mod egress;
 mod file;
 mod format;
 mod grants;

@@ -26,6 +26,8 @@ impl File {
         }
         defaults.models.keys().try_for_each(|agent| known_agent("defaults.models", agent))?;
         defaults.efforts.keys().try_for_each(|agent| known_agent("defaults.efforts", agent))?;
+        let of_egress = &self.sandbox.egress.agents;
+        of_egress.keys().try_for_each(|agent| known_agent("sandbox.egress.agents", agent))?;
         if defaults.max_tokens == Some(0) {
             return Err(ConfigError::invalid("defaults.maxTokens", "must be at least 1"));
         }

@@ -6,7 +6,7 @@ use ars_bot_ports::{
     Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Repository, SearchHit, Workspace, WorkspaceError,
     WorkspaceProvider, WorkspaceRequest,
 };
-use ars_types::{SandboxKind, ThreadKey};
+use ars_types::{SandboxKind, SandboxNetwork, ThreadKey};
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
@@ -27,7 +27,7 @@ struct KilledWorkspace {
 
 #[async_trait]
 impl WorkspaceProvider for KilledWorkspaces {
-    fn sandbox(&self) -> Option<SandboxKind> {
+    fn sandbox(&self) -> Option<(SandboxKind, SandboxNetwork)> {
         self.inner.sandbox()
     }
 

@@ -4,6 +4,7 @@
 
 mod ask;
 mod doctor;
+mod egress;
 mod followers;
 mod friction;
 mod interrupts;

@@ -100,6 +100,7 @@ fn run_meta(run: &RunHandle) -> EventBody {
         git_ref: None,
         head_sha: None,
         sandbox: None,
+        network: None,
     }
 }
 

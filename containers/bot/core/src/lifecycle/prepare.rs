@@ -8,7 +8,7 @@ use ars_bot_ports::{IncomingMessage, Refusal, Workspace, WorkspaceError, Workspa
 use ars_bot_tools::{agents::skills_block, instructions};
 use ars_events::EventBody;
 use ars_settings::instructions_block;
-use ars_types::{RefName, SandboxKind};
+use ars_types::{RefName, SandboxKind, SandboxNetwork};
 
 use super::{
     active::ActiveRun,
@@ -111,6 +111,7 @@ async fn prepare_workspace(
         thread: &source.message.thread_key,
         repository: source.plan.choice.repository.as_ref(),
         git_ref: source.git_ref(),
+        agent: Some(assignment.agent.name),
     };
     let opened = async {
         let workspace = context.deps().workspaces.open(request, &run.stops().hard).await?;
@@ -133,7 +134,7 @@ fn run_meta_event(
     source: &Source<'_>,
     assignment: &Assignment,
     facts: Option<&WorkspaceFacts>,
-    sandbox: Option<SandboxKind>,
+    sandbox: Option<(SandboxKind, SandboxNetwork)>,
 ) -> EventBody {
     EventBody::RunMeta {
         agent: assignment.agent.name.to_owned(),
@@ -143,7 +144,8 @@ fn run_meta_event(
         repo: facts.map(|facts| facts.repository.clone()),
         git_ref: source.git_ref().map(ToString::to_string),
         head_sha: facts.and_then(|facts| facts.head.clone()),
-        sandbox,
+        sandbox: sandbox.map(|(kind, _)| kind),
+        network: sandbox.map(|(_, network)| network),
     }
 }
 

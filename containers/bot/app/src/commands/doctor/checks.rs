@@ -1,6 +1,6 @@
 //! The checks.
 
-use std::{path::Path, process::Stdio, time::Duration};
+use std::{path::Path, process::Stdio, sync::Arc, time::Duration};
 
 use ars_agent::{Role, Turn};
 use ars_auth::ParsedTokens;
@@ -29,8 +29,7 @@ const SET_A_KEY: &str = "set ANTHROPIC_API_KEY or OPENAI_API_KEY, describe a pro
                          --rehearsal";
 
 /// The mend of a sandbox that leaves something open.
-const CLOSE_THE_GAP: &str =
-    "set sandbox.kind to bubblewrap and sandbox.network to none, unless commands need the network";
+const CLOSE_THE_GAP: &str = "set sandbox.kind to bubblewrap, and sandbox.network to proxy or none";
 
 /// Checks that a model is configured, and that providers which need a key have one.
 pub(super) fn keys(plan: &Plan) -> Finding {
@@ -169,8 +168,15 @@ pub(super) async fn git() -> Finding {
 /// Runs a command in the sandbox, and reports what it leaves open.
 pub(super) async fn sandbox(workspaces: GitWorkspaces) -> Finding {
     const CHECK: &str = "sandbox";
-    let confinement = spawn_blocking(move || workspaces.confinement()).await;
+    let workspaces = Arc::new(workspaces);
+    let tried = Arc::clone(&workspaces);
+    let confinement = spawn_blocking(move || tried.confinement()).await;
+    let proxy = workspaces.try_proxy().await;
     match confinement.unwrap_or_else(|error| Err(error.to_string())) {
+        Ok(Confinement { kind, network, .. }) if proxy.is_err() => {
+            let reason = proxy.err().unwrap_or_default();
+            Finding::failure(CHECK, format!("{kind}; network {network}: {reason}"), CLOSE_THE_GAP)
+        }
         Ok(Confinement { kind, network, gap: None }) => {
             Finding::ok(CHECK, format!("{kind}; network {}", network.as_str()))
         }

@@ -238,7 +238,12 @@ impl Workspace for EchoWorkspace {
             return Err(WorkspaceError::Busy);
         }
         let exit_code = request.command.strip_prefix("exit ").and_then(|code| code.parse().ok()).unwrap_or(0);
-        Ok(ExecOutcome { exit_code, output: request.command.to_owned(), truncated: false, timed_out: false })
+        Ok(ExecOutcome {
+            exit_code,
+            output: request.command.to_owned(),
+            truncated: false,
+            ..ExecOutcome::default()
+        })
     }
 
     async fn git(

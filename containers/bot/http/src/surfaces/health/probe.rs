@@ -23,6 +23,7 @@ pub(crate) async fn probe(State(state): State<HttpState>) -> Response {
 
 fn health(state: &HttpState) -> BotHealth {
     let load = state.core.load();
+    let sandbox = state.core.sandbox();
     let (rss_mb, heap_used_mb) = process::memory_mb();
     BotHealth {
         ok: true,
@@ -35,6 +36,7 @@ fn health(state: &HttpState) -> BotHealth {
         started_at: iso(load.started_at),
         drain_started_at: load.drain_started_at.map(iso),
         generation: state.core.generation().cloned(),
-        sandbox: state.core.sandbox(),
+        sandbox: sandbox.map(|(kind, _)| kind),
+        network: sandbox.map(|(_, network)| network),
     }
 }

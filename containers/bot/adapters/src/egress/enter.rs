@@ -1,0 +1,48 @@
+//! The first program in a sandbox with a network namespace: makes the proxy's listener, and becomes the command.
+//!
+//! Only a process in the namespace can make a socket of it. It hands the listener to the bot and waits until the bot
+//! has confirmed it, so the socket between them is closed before the command begins.
+
+use std::{
+    ffi::OsString,
+    io::{self, IoSlice, Read as _},
+    mem::MaybeUninit,
+    net::{Ipv4Addr, TcpListener},
+    os::{
+        fd::AsFd as _,
+        unix::{net::UnixStream, process::CommandExt as _},
+    },
+    process::Command,
+};
+
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+
+/// The hidden subcommand.
+pub const ENTER: &str = "sandbox-enter";
+/// The port of the proxy in a namespace.
+pub(crate) const PORT: u16 = 3128;
+
+/// Hands the listener over and becomes the program. The words are the path of the socket, then the program.
+/// Returns only the error of a failure.
+pub fn enter(words: &[OsString]) -> io::Error {
+    let [socket, program, arguments @ ..] = words else {
+        return io::Error::other("the socket or the program is missing");
+    };
+    match hand_over(socket) {
+        Ok(()) => Command::new(program).args(arguments).exec(),
+        Err(error) => io::Error::other(format!("the way to the egress proxy: {error}")),
+    }
+}
+
+fn hand_over(socket: &OsString) -> io::Result<()> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PORT))?;
+    let mut stream = UnixStream::connect(socket)?;
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    let descriptors = [listener.as_fd()];
+    if !ancillary.push(SendAncillaryMessage::ScmRights(&descriptors)) {
+        return Err(io::Error::other("no space for the listener"));
+    }
+    sendmsg(&stream, &[IoSlice::new(&[0])], &mut ancillary, SendFlags::empty())?;
+    stream.read_exact(&mut [0])
+}

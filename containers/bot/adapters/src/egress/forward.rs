@@ -1,0 +1,195 @@
+//! Forwards one request: a tunnel, or a request in absolute form.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use http_body_util::{Either, Full};
+use hyper::{
+    Method, Request, Response, StatusCode, Uri,
+    body::{Bytes, Incoming},
+    client::conn::http1,
+    header::{self, HeaderMap, HeaderName, HeaderValue},
+};
+use hyper_util::rt::TokioIo;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, copy_bidirectional},
+    sync::OwnedSemaphorePermit,
+    time::sleep,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    decide::{Destination, Protocol, Refused},
+    dial::{DialError, dial},
+    limits::{ANSWER_TIMEOUT, IDLE_TIMEOUT},
+    meter::Metered,
+    run::RunEgress,
+};
+
+/// The body of an answer: our own text, or the destination's.
+pub(super) type Answer = Response<Either<Full<Bytes>, Incoming>>;
+
+/// Headers of one connection, which are not forwarded.
+const HOP_BY_HOP: [HeaderName; 9] = [
+    header::CONNECTION,
+    header::PROXY_AUTHENTICATE,
+    header::PROXY_AUTHORIZATION,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+];
+
+/// A connection of a command, with everything that lasts as long.
+#[derive(Clone)]
+pub(super) struct Connection {
+    pub(super) run: Arc<RunEgress>,
+    pub(super) permit: Arc<OwnedSemaphorePermit>,
+    pub(super) closed: CancellationToken,
+}
+
+/// Answers one request.
+pub(super) async fn answer(connection: Connection, request: Request<Incoming>) -> Answer {
+    let answered = match *request.method() {
+        Method::CONNECT => tunnel(&connection, request).await,
+        _ => plain(&connection, request).await,
+    };
+    answered.unwrap_or_else(|problem| match problem {
+        Problem::Malformed(text) => text_answer(StatusCode::BAD_REQUEST, text),
+        Problem::Unreachable(host, text) => text_answer(StatusCode::BAD_GATEWAY, &format!("{host}: {text}")),
+        Problem::Refused(refused) => {
+            let report = connection.run.refuse(&refused);
+            text_answer(StatusCode::FORBIDDEN, &report.to_string())
+        }
+    })
+}
+
+/// Why a request is not forwarded.
+enum Problem {
+    Malformed(&'static str),
+    Unreachable(String, String),
+    Refused(Refused),
+}
+
+fn text_answer(status: StatusCode, text: &str) -> Answer {
+    let body = Either::Left(Full::from(format!("ars egress proxy: {text}\n")));
+    let mut answer = Response::new(body);
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    answer
+}
+
+/// Returns the allowed destination of a request.
+fn destination(
+    connection: &Connection,
+    protocol: Protocol,
+    target: &Uri,
+    port: Option<u16>,
+) -> Result<Destination, Problem> {
+    const SHAPE: Problem = Problem::Malformed("the request names no host and port");
+    let authority = target.authority().ok_or(SHAPE)?;
+    // A user in the authority could make two readers of the text see different hosts.
+    if authority.as_str().contains('@') {
+        return Err(SHAPE);
+    }
+    let port = authority.port_u16().or(port).ok_or(SHAPE)?;
+    let decided = connection.run.decide(protocol, authority.host(), port);
+    decided.ok_or(SHAPE)?.map_err(Problem::Refused)
+}
+
+async fn reach(connection: &Connection, destination: &Destination) -> Result<Metered, Problem> {
+    match dial(&connection.run.lookup, destination).await {
+        Ok(stream) => Ok(Metered::new(stream, Arc::clone(&connection.run.budget))),
+        Err(DialError::Refused(refused)) => Err(Problem::Refused(refused)),
+        Err(DialError::Unreachable(text)) => Err(Problem::Unreachable(destination.host.clone(), text)),
+    }
+}
+
+async fn tunnel(connection: &Connection, request: Request<Incoming>) -> Result<Answer, Problem> {
+    let destination = destination(connection, Protocol::Tunnel, request.uri(), None)?;
+    let upstream = reach(connection, &destination).await?;
+    let connection = connection.clone();
+    tokio::spawn(async move {
+        let _permit = connection.permit;
+        let piped = async {
+            // It fails if the client has left.
+            if let Ok(client) = hyper::upgrade::on(request).await {
+                pipe(TokioIo::new(client), upstream).await;
+            }
+        };
+        let _ = connection.closed.run_until_cancelled(piped).await;
+    });
+    Ok(Response::new(Either::Left(Full::default())))
+}
+
+/// Copies in both directions until both ends are closed, the limit of bytes is reached, or no byte moves for a while.
+async fn pipe(mut client: impl AsyncRead + AsyncWrite + Unpin, mut upstream: Metered) {
+    let moved = upstream.moved();
+    let is_idle = async {
+        let mut before = 0;
+        loop {
+            sleep(IDLE_TIMEOUT).await;
+            match moved.load(Ordering::Relaxed) {
+                now if now == before => break,
+                now => before = now,
+            }
+        }
+    };
+    tokio::select! {
+        // An error of either end ends the tunnel, as the end of the other would.
+        _ = copy_bidirectional(&mut client, &mut upstream) => {}
+        () = is_idle => {}
+    }
+}
+
+async fn plain(connection: &Connection, mut request: Request<Incoming>) -> Result<Answer, Problem> {
+    if request.uri().scheme_str() != Some("http") {
+        return Err(Problem::Malformed(
+            "this is a proxy: requests are `CONNECT host:443` or `GET http://host/`",
+        ));
+    }
+    let destination = destination(connection, Protocol::Plain, request.uri(), Some(80))?;
+    let host = host_header(&request)?;
+    remove_hop_by_hop(request.headers_mut());
+    request.headers_mut().insert(header::HOST, host);
+    let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+    *request.uri_mut() = path.parse().map_err(|_| Problem::Malformed("the path is malformed"))?;
+    let upstream = reach(connection, &destination).await?;
+    let unreachable = |error: hyper::Error| Problem::Unreachable(destination.host.clone(), error.to_string());
+    let (mut sender, driver) = http1::handshake(TokioIo::new(upstream)).await.map_err(unreachable)?;
+    let closed = connection.closed.clone();
+    tokio::spawn(async move {
+        let _ = closed.run_until_cancelled(driver).await;
+    });
+    let mut answer = tokio::time::timeout(ANSWER_TIMEOUT, sender.send_request(request))
+        .await
+        .map_err(|_| Problem::Unreachable(destination.host.clone(), "it did not answer in time".into()))?
+        .map_err(unreachable)?;
+    remove_hop_by_hop(answer.headers_mut());
+    Ok(answer.map(Either::Right))
+}
+
+/// Returns the `Host` of a request in absolute form, which must name the same host as its target.
+fn host_header(request: &Request<Incoming>) -> Result<HeaderValue, Problem> {
+    const DIFFERS: Problem = Problem::Malformed("the Host header names another host than the target");
+    let authority = request.uri().authority().ok_or(DIFFERS)?.as_str();
+    let of_target = |named: &HeaderValue| named.as_bytes().eq_ignore_ascii_case(authority.as_bytes());
+    if !request.headers().get_all(header::HOST).iter().all(of_target) {
+        return Err(DIFFERS);
+    }
+    HeaderValue::from_str(authority).map_err(|_| DIFFERS)
+}
+
+fn remove_hop_by_hop(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    for name in named.iter().chain(&HOP_BY_HOP) {
+        headers.remove(name);
+    }
+}

@@ -1,0 +1,122 @@
+//! The proxy of one command, from its start to its end.
+
+use std::{io, net::Ipv4Addr, path::PathBuf, sync::Arc};
+
+use tokio::net::TcpListener;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::{
+    enter::PORT,
+    handover::Handover,
+    proxy::{Proxy, address, credentials},
+    run::RunEgress,
+};
+
+/// Bytes of a command's secret.
+const SECRET_BYTES: usize = 16;
+/// Variables with the address of the proxy.
+const ADDRESS_VARIABLES: [&str; 8] = [
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "npm_config_proxy",
+    "npm_config_https_proxy",
+];
+/// Variables with the hosts that are reached directly: the command's own listeners.
+const DIRECT_VARIABLES: [&str; 3] = ["NO_PROXY", "no_proxy", "npm_config_noproxy"];
+const DIRECT: &str = "localhost,127.0.0.1,::1";
+/// Makes Node's own client use the variables.
+const NODE_VARIABLE: (&str, &str) = ("NODE_USE_ENV_PROXY", "1");
+
+/// How a command reaches its proxy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GateKind {
+    /// Over a listener in its network namespace.
+    Namespace,
+    /// Over a port of this machine.
+    Port,
+}
+
+/// The way to a gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// A socket to which the sandbox hands its listener over.
+    Socket(PathBuf),
+    /// A port of the loopback interface.
+    Port(u16),
+}
+
+/// The proxy of one command. Its connections are closed when it is dropped.
+pub(crate) struct Gate {
+    way: Way,
+    port: u16,
+    secret: Option<Arc<str>>,
+    _open: DropGuard,
+}
+
+impl Gate {
+    /// Opens the proxy of one command.
+    pub(crate) async fn open(run: &Arc<RunEgress>, kind: GateKind) -> io::Result<Self> {
+        let closed = CancellationToken::new();
+        let proxy = |secret| Proxy { run: Arc::clone(run), secret, closed: closed.clone() };
+        match kind {
+            GateKind::Namespace => {
+                let handover = Handover::new()?;
+                let way = Way::Socket(handover.path());
+                let proxy = proxy(None);
+                let served = async move {
+                    match handover.receive().await {
+                        Ok(listener) => proxy.supervise(listener).await,
+                        // The command has no network.
+                        Err(error) => {
+                            tracing::warn!(error = %error, "a sandbox has no way to the egress proxy")
+                        }
+                    }
+                };
+                let ended = closed.clone();
+                tokio::spawn(async move { ended.run_until_cancelled(served).await });
+                Ok(Self { way, port: PORT, secret: None, _open: closed.drop_guard() })
+            }
+            GateKind::Port => {
+                let secret = secret()?;
+                let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+                let port = listener.local_addr()?.port();
+                tokio::spawn(proxy(Some(Arc::clone(&secret))).supervise(listener));
+                Ok(Self { way: Way::Port(port), port, secret: Some(secret), _open: closed.drop_guard() })
+            }
+        }
+    }
+
+    /// Returns the way of the sandbox to the proxy.
+    pub(crate) const fn way(&self) -> &Way {
+        &self.way
+    }
+
+    /// Returns the variables that clients of HTTP read.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let address = address(self.secret.as_deref(), self.port);
+        let of_address = ADDRESS_VARIABLES.into_iter().map(move |name| (name, address.clone()));
+        let direct = DIRECT_VARIABLES.into_iter().map(|name| (name, DIRECT.to_owned()));
+        of_address.chain(direct).chain([(NODE_VARIABLE.0, NODE_VARIABLE.1.to_owned())])
+    }
+
+    /// Returns the port of the proxy as the command reaches it.
+    pub(crate) const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Returns the line of a request that authenticates the command; empty if no secret is needed.
+    pub(crate) fn authorization(&self) -> String {
+        let line = |secret: &Arc<str>| format!("Proxy-Authorization: {}\r\n", credentials(secret));
+        self.secret.as_ref().map(line).unwrap_or_default()
+    }
+}
+
+fn secret() -> io::Result<Arc<str>> {
+    let mut random = [0; SECRET_BYTES];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into())
+}

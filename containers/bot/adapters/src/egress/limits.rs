@@ -1,0 +1,22 @@
+//! Limits of the proxy (docs/reference/limits.md#tools).
+
+use std::time::Duration;
+
+/// Concurrent connections of one run.
+pub(super) const MAX_CONNECTIONS: usize = 128;
+/// Bytes of one run, in both directions together.
+pub(super) const MAX_BYTES: u64 = 8 << 30;
+/// Bytes of the headers of a request.
+pub(super) const MAX_HEADER_BYTES: usize = 32 << 10;
+/// Timeout for the headers of a request.
+pub(super) const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Timeout for resolving a name and connecting to its addresses.
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+/// Timeout for the headers of the answer to a plain request.
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
+/// Time without a byte after which a connection is closed.
+pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
+/// Timeout for the listener that a command's network namespace hands over.
+pub(super) const HANDOVER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Refused hosts that one run reports.
+pub(super) const MAX_REPORTED: usize = 32;

@@ -1,0 +1,29 @@
+//! Egress: the network of commands, which is a proxy with a list of hosts (docs/decisions/0023).
+//!
+//! A run has one `RunEgress`: its rules, counters and refused hosts. While one of its commands runs, a `Gate` serves a
+//! proxy for that command only, on a listener that no other command reaches. Under bubblewrap the listener is made
+//! inside the command's network namespace and handed over (`enter`, `handover`). Under Landlock it is a port of the
+//! loopback interface with a secret. A gate that fails refuses connections; nothing falls back to another network.
+
+mod decide;
+mod dial;
+mod enter;
+mod forward;
+mod gate;
+mod handover;
+mod limits;
+mod meter;
+mod policy;
+mod proxy;
+mod rule;
+mod run;
+#[cfg(test)]
+mod tests;
+
+pub use enter::{ENTER, enter};
+pub use policy::EgressSettings;
+pub use rule::{HostRule, RuleError};
+
+pub(crate) use gate::{Gate, GateKind, Way};
+pub(crate) use policy::Scope;
+pub(crate) use run::RunEgress;

@@ -1,0 +1,147 @@
+//! The lists of allowed hosts: of the installation, of a repository, and of an agent.
+
+use std::collections::BTreeMap;
+
+use reqwest::Url;
+
+use super::rule::{Host, HostRule, normalized};
+
+/// Hosts of public package registries: crates.io, npm, PyPI, Go and RubyGems.
+///
+/// Mirrors of Linux distributions are absent, because commands cannot install system packages. Registries whose clients
+/// ignore the variables of a proxy (Maven) are absent as well.
+const REGISTRIES: &[&str] = &[
+    "crates.io",
+    "index.crates.io",
+    "static.crates.io",
+    "registry.npmjs.org",
+    "pypi.org",
+    "files.pythonhosted.org",
+    "proxy.golang.org",
+    "sum.golang.org",
+    "rubygems.org",
+    "index.rubygems.org",
+];
+
+/// The hosts that commands may reach through the proxy.
+#[derive(Debug, Clone)]
+pub struct EgressSettings {
+    /// Whether the hosts of public package registries are allowed.
+    pub registries: bool,
+    /// Hosts of every run.
+    pub allow: Vec<HostRule>,
+    /// More hosts, by the name of the repository.
+    pub repositories: BTreeMap<String, Vec<HostRule>>,
+    /// More hosts, by the name of the agent.
+    pub agents: BTreeMap<String, Vec<HostRule>>,
+}
+
+impl Default for EgressSettings {
+    fn default() -> Self {
+        let (repositories, agents) = (BTreeMap::new(), BTreeMap::new());
+        Self { registries: true, allow: Vec::new(), repositories, agents }
+    }
+}
+
+/// What a run works on, as far as it decides about hosts.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Scope<'a> {
+    /// The agent.
+    pub(crate) agent: Option<&'a str>,
+    /// The repository's name.
+    pub(crate) repository: Option<&'a str>,
+    /// The repository's origin.
+    pub(crate) origin: Option<&'a str>,
+}
+
+impl EgressSettings {
+    /// Returns the rules of a run.
+    pub(super) fn rules(&self, scope: Scope<'_>) -> Vec<HostRule> {
+        let registries = REGISTRIES.iter().filter(|_| self.registries);
+        let mut rules: Vec<HostRule> = registries.filter_map(|host| HostRule::parse(host).ok()).collect();
+        rules.extend(self.allow.iter().cloned());
+        let of = |lists: &BTreeMap<String, Vec<HostRule>>, name: Option<&str>| {
+            name.and_then(|name| lists.get(name)).cloned().unwrap_or_default()
+        };
+        rules.extend(of(&self.repositories, scope.repository));
+        rules.extend(of(&self.agents, scope.agent));
+        rules.extend(scope.origin.and_then(rule_of_origin));
+        rules
+    }
+}
+
+/// Returns the rule for the code host of an origin.
+/// The origin was authorized, so its address may be private.
+fn rule_of_origin(origin: &str) -> Option<HostRule> {
+    match Url::parse(origin) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => {
+            let Some(Host::Name(name)) = normalized(url.host_str()?) else { return None };
+            Some(HostRule::of_service(name, url.port_or_known_default()?))
+        }
+        // An ssh origin: the host serves HTTPS as well.
+        Ok(url) if url.scheme() == "ssh" => https_of(url.host_str()?),
+        Ok(_) => None,
+        Err(_) => {
+            let (place, _path) = origin.split_once(':')?;
+            let (_user, host) = place.rsplit_once('@')?;
+            https_of(host)
+        }
+    }
+}
+
+fn https_of(host: &str) -> Option<HostRule> {
+    match normalized(host)? {
+        Host::Name(name) => HostRule::parse(&name).ok(),
+        Host::Address => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_registry_is_a_rule() {
+        let rules = EgressSettings::default().rules(Scope::default());
+        assert_eq!(rules.len(), REGISTRIES.len());
+        let closed = EgressSettings { registries: false, ..EgressSettings::default() };
+        assert_eq!(closed.rules(Scope::default()), []);
+    }
+
+    #[test]
+    fn lists_of_other_repositories_and_agents_do_not_apply() {
+        let rule = |text: &str| vec![HostRule::parse(text).unwrap()];
+        let settings = EgressSettings {
+            registries: false,
+            allow: rule("all.example"),
+            repositories: [
+                ("acme/app".into(), rule("app.example")),
+                ("acme/other".into(), rule("no.example")),
+            ]
+            .into(),
+            agents: [("coding".into(), rule("coding.example")), ("review".into(), rule("no.example"))].into(),
+        };
+        let scope = Scope {
+            agent: Some("coding"),
+            repository: Some("acme/app"),
+            origin: Some("https://git.example/acme/app"),
+        };
+        let rules: Vec<_> = settings.rules(scope).iter().map(ToString::to_string).collect();
+        assert_eq!(rules, ["all.example", "app.example", "coding.example", "git.example:443"]);
+    }
+
+    #[test]
+    fn origin_allows_its_code_host() {
+        for (origin, rule) in [
+            ("https://git.example/a/b", Some("git.example:443")),
+            ("http://git.example:3000/a/b", Some("git.example:3000")),
+            ("ssh://git@git.example/a/b", Some("git.example")),
+            ("git@git.example:a/b.git", Some("git.example")),
+            ("https://10.0.0.1/a", None),
+            ("/srv/git/app", None),
+            ("file:///srv/git/app", None),
+        ] {
+            assert_eq!(rule_of_origin(origin).map(|rule| rule.to_string()).as_deref(), rule, "{origin}");
+        }
+    }
+}
