@@ -118,7 +118,9 @@ pub(super) fn normalized(host: &str) -> Option<Host> {
         return Some(Host::Address);
     }
     let name = parsed.strip_suffix('.').unwrap_or(parsed);
-    (!name.is_empty()).then(|| Host::Name(name.to_owned()))
+    // The URL parser accepts more, such as `*`.
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+    (!name.is_empty() && name.bytes().all(is_of_name)).then(|| Host::Name(name.to_owned()))
 }
 
 #[cfg(test)]

@@ -77,7 +77,7 @@ async fn tree_that_became_a_link_is_cloned_again() {
 
     // A run that continues gets no other tree than its own.
     let thread = thread("t");
-    let request = WorkspaceRequest { thread: &thread, repository: None, git_ref: None };
+    let request = WorkspaceRequest { thread: &thread, repository: None, git_ref: None, agent: None };
     let error = world.provider.open(request, &CancellationToken::new()).await.err().unwrap();
     assert!(matches!(&error, WorkspaceError::Infra(text) if text.contains("repo:")), "{error}");
 

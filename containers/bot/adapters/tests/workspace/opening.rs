@@ -226,7 +226,7 @@ async fn missing_tree_has_no_repository() {
     world.open_from("t", &origin).await.unwrap();
     std::fs::remove_dir_all(world.tree()).unwrap();
     let thread = thread("t");
-    let request = WorkspaceRequest { thread: &thread, repository: None, git_ref: None };
+    let request = WorkspaceRequest { thread: &thread, repository: None, git_ref: None, agent: None };
     let opened = world.provider.open(request, &CancellationToken::new()).await;
     assert!(matches!(opened.err().unwrap(), WorkspaceError::Infra(_)), "no empty tree in its place");
 
