@@ -120,7 +120,7 @@ async fn git_uses_the_proxy() {
             "unset NO_PROXY no_proxy; git ls-remote http://localhost:{port}/a; git ls-remote https://refused.example/b"
         );
         let (output, _) = command(&machine, &configuration, &script).await;
-        assert_eq!(connections.load(Ordering::SeqCst), 1, "{kind}: {output}");
+        assert_ne!(connections.load(Ordering::SeqCst), 0, "{kind}: {output}");
         assert!(output.contains("refused.example was refused"), "{kind}: {output}");
     }
 }
