@@ -38,7 +38,7 @@ use crate::{
 
 /// Worker threads: the bot waits far more than it computes.
 const WORKER_THREADS: usize = 2;
-/// Stack of a worker, in bytes: futures of an unoptimised build overflow the default of 2 MiB. Untouched pages cost nothing.
+/// Stack of a worker, in bytes. Futures of an unoptimised build overflow the default of 2 MiB.
 const WORKER_STACK: usize = 16 << 20;
 
 /// Exit code of a command that could not be started, as in shells.

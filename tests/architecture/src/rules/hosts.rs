@@ -1,4 +1,5 @@
 //! No file names the hosts of package registries, which are configuration of a machine.
+//! The list of hosts that commands may reach has to name them.
 
 use crate::{Tree, Violation, at};
 
@@ -13,13 +14,16 @@ const REGISTRIES: [&str; 8] = [
     concat!("deb.", "debian.org"),
     concat!("proxy.", "golang.org"),
 ];
+/// The list of allowed hosts, and its documentation.
+const ALLOWED: [&str; 2] =
+    ["containers/bot/adapters/src/egress/registries.rs", "docs/reference/workspace.md"];
 /// The default registry in Cargo's lockfile, which is the same on every machine.
 const CARGO_DEFAULT: &str = concat!("registry+https://github.com/rust-lang/", "crates.io-index");
 
 /// Reports registry hosts, and any address in the files that package managers read.
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = Vec::new();
-    for file in &tree.files {
+    for file in tree.files.iter().filter(|file| !ALLOWED.contains(&file.path.as_str())) {
         for (index, line) in file.text.lines().enumerate() {
             let line = line.replace(CARGO_DEFAULT, "");
             let registry = REGISTRIES.iter().any(|host| line.contains(host));

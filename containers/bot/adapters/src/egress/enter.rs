@@ -1,4 +1,4 @@
-//! The first program in a sandbox with a network namespace: makes the proxy's listener, and becomes the command.
+//! The first program in a network namespace: makes the proxy's listener and becomes the command.
 //!
 //! Only a process in the namespace can make a socket of it. It hands the listener to the bot and waits until the bot
 //! has confirmed it, so the socket between them is closed before the command begins.
@@ -22,7 +22,8 @@ pub const ENTER: &str = "sandbox-enter";
 /// The port of the proxy in a namespace.
 pub(crate) const PORT: u16 = 3128;
 
-/// Hands the listener over and becomes the program. The words are the path of the socket, then the program.
+/// Hands the listener over and becomes the program.
+/// The words are the path of the socket, then the program.
 /// Returns only the error of a failure.
 pub fn enter(words: &[OsString]) -> io::Error {
     let [socket, program, arguments @ ..] = words else {

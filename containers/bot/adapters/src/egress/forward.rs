@@ -123,7 +123,7 @@ async fn tunnel(connection: &Connection, request: Request<Incoming>) -> Result<A
     Ok(Response::new(Either::Left(Full::default())))
 }
 
-/// Copies in both directions until both ends are closed, the limit of bytes is reached, or no byte moves for a while.
+/// Copies in both directions until the ends are closed or idle, or the run's bytes are spent.
 async fn pipe(mut client: impl AsyncRead + AsyncWrite + Unpin, mut upstream: Metered) {
     let moved = upstream.moved();
     let is_idle = async {

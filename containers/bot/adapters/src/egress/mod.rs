@@ -15,6 +15,7 @@ mod limits;
 mod meter;
 mod policy;
 mod proxy;
+mod registries;
 mod rule;
 mod run;
 #[cfg(test)]

@@ -4,24 +4,10 @@ use std::collections::BTreeMap;
 
 use reqwest::Url;
 
-use super::rule::{Host, HostRule, normalized};
-
-/// Hosts of public package registries: crates.io, npm, PyPI, Go and RubyGems.
-///
-/// Mirrors of Linux distributions are absent, because commands cannot install system packages. Registries whose clients
-/// ignore the variables of a proxy (Maven) are absent as well.
-const REGISTRIES: &[&str] = &[
-    "crates.io",
-    "index.crates.io",
-    "static.crates.io",
-    "registry.npmjs.org",
-    "pypi.org",
-    "files.pythonhosted.org",
-    "proxy.golang.org",
-    "sum.golang.org",
-    "rubygems.org",
-    "index.rubygems.org",
-];
+use super::{
+    registries::REGISTRIES,
+    rule::{Host, HostRule, normalized},
+};
 
 /// The hosts that commands may reach through the proxy.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 use std::{ffi::OsString, fs, path::Path};
 
 use super::{
-    confinement::{Access, Reach},
+    access::{Access, Reach},
     folders::Folders,
 };
 use crate::egress::{ENTER, Way};

@@ -11,7 +11,8 @@ use ars_types::{SandboxKind, SandboxNetwork};
 
 use super::{
     SandboxSettings,
-    confinement::{Access, Reach, Sandbox},
+    access::{Access, Reach},
+    confinement::Sandbox,
     folders::Folders,
     programs::{TRUSTED_PATH, trusted},
     ruleset::Features,

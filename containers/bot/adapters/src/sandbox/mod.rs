@@ -4,6 +4,7 @@
 //! folders of `folders`. Landlock and a filter of system calls restrict the thread that starts the program. `none`
 //! confines nothing and must be configured. Limits of resources apply to every kind.
 
+mod access;
 mod bubblewrap;
 mod choose;
 mod confinement;
@@ -17,7 +18,8 @@ mod sockets;
 pub use programs::{TRUSTED_PATH, trusted};
 pub use settings::SandboxSettings;
 
+pub(crate) use access::{Access, Reach};
 pub(crate) use choose::choose;
-pub(crate) use confinement::{Access, Domain, Reach, Sandbox, give_up_capabilities};
+pub(crate) use confinement::{Domain, Sandbox, give_up_capabilities};
 pub(crate) use folders::Folders;
 pub(crate) use limits::limit;

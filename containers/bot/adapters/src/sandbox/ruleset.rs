@@ -13,7 +13,7 @@ use landlock::{
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 
 use super::{
-    confinement::{Access, Reach},
+    access::{Access, Reach},
     folders::Folders,
 };
 use crate::egress::Way;

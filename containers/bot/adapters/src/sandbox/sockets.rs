@@ -13,7 +13,7 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-use super::confinement::Reach;
+use super::access::Reach;
 
 /// `AF_NETLINK`, with which libraries read the addresses of interfaces.
 const NETLINK: u64 = 16;

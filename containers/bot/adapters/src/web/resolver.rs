@@ -51,7 +51,8 @@ impl Guard {
     }
 }
 
-/// Returns the addresses of a name, all of which are admitted. The caller connects to these and to no others.
+/// Returns the addresses of a name, all of which are admitted.
+/// The caller connects to these and to no others.
 pub(crate) async fn checked_addresses(
     lookup: &dyn Lookup,
     name: &str,
