@@ -118,5 +118,5 @@ impl Gate {
 fn secret() -> io::Result<Arc<str>> {
     let mut random = [0; SECRET_BYTES];
     getrandom::fill(&mut random).map_err(io::Error::other)?;
-    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into())
+    Ok(hex::encode(random).into())
 }
