@@ -3,6 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
+use ars_auth::{Grants, Set};
 use ars_bot_core::{load_limits::LoadLimits, settings::Settings};
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
@@ -10,7 +11,9 @@ use serde_json::{Value, json};
 use super::support::{Bot, TOKENS};
 
 async fn bot(load: LoadLimits) -> Bot {
-    let settings = Settings { load, ..Settings::default() };
+    let grants = Grants { actions: Set::of(&["runs:write"]), ..Grants::default() };
+    let grants = [("access:loopback".to_owned(), grants)].into();
+    let settings = Settings { load, grants, ..Settings::default() };
     Bot::start_with(TOKENS, settings).await
 }
 
