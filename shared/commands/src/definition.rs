@@ -51,7 +51,8 @@ pub enum FieldRule {
     Requires(&'static str, &'static str),
     /// At least one of these fields is required.
     AnyOf(&'static [&'static str]),
-    /// The field is required of a caller without a channel of its own, always or if another field has this word.
+    /// The field is required of a caller without a channel of its own.
+    /// It is always required, or if another field has this word.
     OfCaller {
         /// The required field.
         field: &'static str,

@@ -1,4 +1,5 @@
-//! Definitions with every kind of field, for the property tests and for `fuzz/`, which includes this file.
+//! Definitions with every kind of field, for the property tests.
+//! The targets in `fuzz/` include this file.
 
 use crate::{Definition, Field, Kind, names};
 

@@ -22,7 +22,8 @@ impl Definition {
 }
 
 impl Definition {
-    /// Returns the schema of the input with the rules between fields, for a caller without a channel of its own.
+    /// Returns the schema of the input with the rules between fields.
+    /// It is for a caller without a channel of its own.
     /// The schema of an MCP tool has none of them, because clients refuse such keywords at its top.
     pub fn strict_input_schema(&self) -> Value {
         let mut schema = self.input_schema();

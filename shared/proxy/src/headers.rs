@@ -33,8 +33,9 @@ const TRACE: [&str; 9] = [
 ];
 /// Prefixes of further trace context.
 const TRACE_PREFIXES: [&str; 4] = ["x-b3-", "x-datadog-", "ot-tracer-", "uberctx-"];
-/// Headers that pass even if `Connection` lists them: without a host the recipient would differ, and without the
-/// client's address the bot would count failed credentials by the edge's.
+/// Headers that pass even if `Connection` lists them.
+/// Without a host the recipient would differ, and without the client's address the bot would count failed credentials by
+/// that of the edge.
 const NEVER_LISTED: [&str; 3] = ["host", "content-length", PEER_HEADER.1];
 
 /// Random bytes of a trace: 16 for its id, 8 for the span's.

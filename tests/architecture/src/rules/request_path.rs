@@ -20,7 +20,7 @@ const AGENT: &str = "shared/agent/src";
 
 /// A folder, a file in it, and the expressions with which it hands the text on.
 const HOPS: [(&str, &str, &[&str]); 15] = [
-    (HTTP, "router.rs", &["any(ingress::post)"]),
+    (HTTP, "router.rs", &["all(ars_wire::ingress::ROUTE, ingress::post)"]),
     (
         HTTP,
         "surfaces/ingress/post.rs",
@@ -89,7 +89,7 @@ mod tests {
     fn missing_hop_and_missing_file_are_reported() {
         let list = format!("{} in `{HTTP}` `router.rs` and `other.rs`. {}", LIST[0], LIST[1]);
         let router = format!("{HTTP}/router.rs");
-        let tree = planted(&[(DOCUMENT, list.as_str()), (router.as_str(), "//! any(ingress::post)\n")]);
+        let tree = planted(&[(DOCUMENT, list.as_str()), (router.as_str(), "//! all(ars_wire::ingress::ROUTE, ingress::post)\n")]);
         let found = check(&tree);
         assert!(!found.iter().any(|line| line.contains("router.rs")), "{found:?}");
         assert!(

@@ -36,7 +36,8 @@ pub const VIEWS: [(&str, u32, &str); 3] =
 
 /// Pages with pictures in the documentation.
 const PAGES: usize = 8;
-/// The parts of the source that a picture shows: the templates, their assets, and the code that fills the templates.
+/// The parts of the source that a picture shows.
+/// They are the templates, their assets, and the code that fills the templates.
 /// The code that finds the facts of a page is much wider and changes for other reasons, so it is no source.
 const SOURCES: [&str; 3] = [
     "containers/bot/http/templates",

@@ -7,7 +7,6 @@
 mod bodies;
 mod engine;
 mod lifecycle;
-mod peers;
 mod proxy;
 mod restart;
 mod retirement;

@@ -59,7 +59,8 @@ const ABSENT: u16 = 503;
 /// The statuses in mode `token`, in the order of [`CALLERS`].
 type Callers = [u16; 9];
 
-/// For holders of an ingress token: without scopes, with `dispatch` among them, and with `deploy:write` alone.
+/// For holders of an ingress token.
+/// The tokens have no scope, `dispatch` among others, or `deploy:write` alone.
 const fn machine(scopeless: u16, dispatch: u16, deployer: u16) -> Callers {
     let [none, wrong, look, session] = [NO_TOKEN; 4];
     [none, wrong, scopeless, dispatch, dispatch, dispatch, deployer, look, session]

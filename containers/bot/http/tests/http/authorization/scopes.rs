@@ -25,7 +25,8 @@ struct Row {
     scope: &'static str,
     commands: &'static [&'static str],
     agents: &'static [&'static str],
-    /// Requests of the route table by method and path, with their status for a token or a person with this scope.
+    /// Requests of the route table by method and path, with their status.
+    /// The caller is a token or a person with this scope.
     /// Every other request has the status that the table gives a token without scopes or a person without grants.
     routes: &'static [(&'static str, u16)],
 }

@@ -1,10 +1,12 @@
-//! The bot counts failed credentials by the client of the edge.
+//! The edge on workerd before the bot as a process.
+//! Failed credentials count for the client of the edge.
 
-use ars_tests_edge::edge_before;
 use ars_tests_surfaces::{DASHBOARD_TOKEN, Service};
+use ars_tests_workerd::edge_worker;
 use tokio::runtime::Runtime;
 
-/// The header in which the platform states the client. In front of a deployed edge it replaces a caller's own.
+/// The header in which the platform states the client.
+/// In front of a deployed edge it replaces a caller's own.
 const CLIENT: &str = "cf-connecting-ip";
 
 /// The bot runs natively here, with the variable that the edge gives the bot in its container.
@@ -13,7 +15,7 @@ fn wrong_bearers_limit_the_client_of_the_edge() {
     let runtime = Runtime::new().unwrap();
     let _entered = runtime.enter();
     let bot = runtime.block_on(Service::start_with("{}", &[("PEER_HEADER", CLIENT)]));
-    let edge = edge_before(&bot.url(""));
+    let edge = edge_worker(&bot.url(""), None);
     let status = |bearer: &str, client: &str, forged: &[(&str, &str)]| {
         let authorization = format!("Bearer {bearer}");
         let stated = [("authorization", authorization.as_str()), (CLIENT, client)];
