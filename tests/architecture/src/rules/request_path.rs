@@ -89,7 +89,10 @@ mod tests {
     fn missing_hop_and_missing_file_are_reported() {
         let list = format!("{} in `{HTTP}` `router.rs` and `other.rs`. {}", LIST[0], LIST[1]);
         let router = format!("{HTTP}/router.rs");
-        let tree = planted(&[(DOCUMENT, list.as_str()), (router.as_str(), "//! all(ars_wire::ingress::ROUTE, ingress::post)\n")]);
+        let tree = planted(&[
+            (DOCUMENT, list.as_str()),
+            (router.as_str(), "//! all(ars_wire::ingress::ROUTE, ingress::post)\n"),
+        ]);
         let found = check(&tree);
         assert!(!found.iter().any(|line| line.contains("router.rs")), "{found:?}");
         assert!(
