@@ -21,6 +21,8 @@ mod spend;
 mod steering;
 mod words;
 
+use std::collections::BTreeSet;
+
 use ars_events::{EventBody, NoteKind};
 use ars_types::UnixMillis;
 
@@ -123,6 +125,11 @@ impl Loop {
             compacting: None,
             is_over: false,
         }
+    }
+
+    /// Returns the names of the tools that the run called, those of earlier processes included.
+    pub fn tools(&self) -> BTreeSet<String> {
+        self.conversation.tools()
     }
 
     /// Returns the conversation for the current call.

@@ -20,6 +20,11 @@ const MAX_KEYWORDS: usize = 20;
 /// Maximum characters of a keyword.
 pub(crate) const MAX_KEYWORD_CHARS: usize = 64;
 
+/// Maximum untrusted sources of a candidate.
+const MAX_TAINTS: usize = 8;
+/// Maximum characters of the name of a source.
+const MAX_TAINT_CHARS: usize = 32;
+
 /// Kinds of a record.
 const KINDS: [&str; 2] = ["fact", "summary"];
 
@@ -47,6 +52,8 @@ pub(crate) struct Record<'a> {
     /// The empty text reads as `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) supersedes: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[Json]>::is_empty")]
+    taint: &'a [Json],
 }
 
 /// A given keyword, or a token in lower case.
@@ -83,6 +90,7 @@ impl<'a> Candidate<'a> {
             source_run_id: fields.name("sourceRunId")?,
             confidence: fields.confidence()?,
             supersedes: fields.name("supersedes")?.filter(|id| !id.is_empty()),
+            taint: fields.taint()?,
         };
         Ok(Self { normalized, record })
     }
@@ -146,6 +154,18 @@ impl<'a> Fields<'a> {
         }
     }
 
+    fn taint(&self) -> Result<&'a [Json], Refusal> {
+        let is_name = |value: &Json| {
+            value.as_str().is_some_and(|text| !text.is_empty()) && is_short(value, MAX_TAINT_CHARS)
+        };
+        match self.get("taint") {
+            None => Ok(&[]),
+            Some(Json::Array(given)) if given.len() <= MAX_TAINTS && given.iter().all(is_name) => Ok(given),
+            Some(_) => Err(self
+                .refuse("taint", "must be an array of at most 8 strings of 1 to 32 characters when present")),
+        }
+    }
+
     /// Returns the keywords, or the tokens of the text if there are none.
     fn keywords(&self, text: &'a str) -> Result<Vec<Keyword<'a>>, Refusal> {
         let rule = "must be an array of at most 20 strings of 1 to 64 characters when present";
@@ -189,7 +209,7 @@ mod tests {
     fn record_keeps_known_fields_only() {
         let whole = json!({
             "kind": "summary", "text": "  Deploys\nrun ", "keywords": ["CI time", "é"], "sourceThreadKey": "t:C1:1",
-            "sourceRunId": "", "confidence": 0.75, "supersedes": "mem:org:acme:3",
+            "sourceRunId": "", "confidence": 0.75, "supersedes": "mem:org:acme:3", "taint": ["web"],
         });
         let mut more = whole.clone();
         more["status"] = json!("superseded");

@@ -23,5 +23,5 @@ pub use error::ScopeError;
 pub use normalize::normalize;
 pub use query::Query;
 pub use scopes::{Scope, Scopes};
-pub use store::{DEFAULT_CAP, MIGRATIONS, MemoryStore};
+pub use store::{DEFAULT_CAP, MIGRATIONS, MemoryStore, RETIRED_MAX_AGE_MS};
 pub use tokens::tokens;

@@ -18,6 +18,7 @@ pub(crate) fn record(scope: &str, n: i64, text: &str) -> MemoryRecord {
         use_count: 0,
         confidence: None,
         supersedes: None,
+        taint: Vec::new(),
         status: Status::Active,
     }
 }

@@ -74,6 +74,9 @@ pub struct Candidate {
     /// The record that it replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<String>,
+    /// Untrusted sources that the run had read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub taint: Vec<Taint>,
 }
 
 /// Answer of `/write`: every candidate is inserted or deduped.
@@ -144,6 +147,9 @@ pub struct MemoryRecord {
     /// The record that it replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<String>,
+    /// Untrusted sources that the run had read. Empty also for records of earlier releases.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub taint: Vec<Taint>,
     /// Always active on the wire.
     pub status: Status,
 }
@@ -156,6 +162,33 @@ pub enum Kind {
     Fact,
     /// The outcome of a conversation.
     Summary,
+}
+
+/// An untrusted source: text of it may steer a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Taint {
+    /// Pages and search results of the web.
+    Web,
+    /// A repository that the configuration does not name.
+    Repository,
+    /// A record of a run that had read such a source.
+    Memory,
+    /// A source of a later release.
+    #[serde(other)]
+    Other,
+}
+
+impl Taint {
+    /// Returns the name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Web => "web",
+            Self::Repository => "repository",
+            Self::Memory => "memory",
+            Self::Other => "other",
+        }
+    }
 }
 
 /// The status of a record.
@@ -192,6 +225,7 @@ mod tests {
             use_count: 0,
             confidence: None,
             supersedes: None,
+            taint: vec![],
             status: Status::Active,
         }
     }
@@ -216,6 +250,7 @@ mod tests {
             use_count: 3,
             confidence: Some(0.75),
             supersedes: Some("mem:org:acme:9".into()),
+            taint: vec![Taint::Web, Taint::Repository],
             ..record()
         };
         let text = serde_json::to_string(&whole).unwrap();
@@ -229,8 +264,10 @@ mod tests {
         other["lastUsedAt"] = json!(2.5);
         other["confidence"] = json!(1);
         other["later"] = json!(true);
+        other["taint"] = json!(["web", "later"]);
         let read: MemoryRecord = serde_json::from_value(other).unwrap();
         assert_eq!((read.created_at, read.last_used_at, read.confidence), (1700, Some(3), Some(1.0)));
+        assert_eq!(read.taint, [Taint::Web, Taint::Other]);
     }
 
     #[test]
@@ -244,6 +281,7 @@ mod tests {
             source_run_id: None,
             confidence: None,
             supersedes: None,
+            taint: vec![],
         };
         let write = WriteRequest { scope_key: scope_key.clone(), records: vec![candidate], cap: None };
         let body = json!({

@@ -132,9 +132,9 @@ impl Bench {
 
     /// The address of a run's events.
     pub fn events(&self, run: &str) -> Result<String> {
-        let page = http::live_page(self.serve.url(), run)?.context("the run is not in the index")?;
+        let page = http::live_page(self.serve.url(), None, run)?.context("the run is not in the index")?;
         let (path, query) = page.split_once('?').context("the run's page has no token")?;
-        Ok(format!("{path}/events?{query}"))
+        Ok(format!("{}{path}/events?{query}", self.serve.url()))
     }
 
     /// Waits until every record is written: until then a run is in flight.

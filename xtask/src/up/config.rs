@@ -4,24 +4,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
 
 use super::data_dir::{DataDir, write_private};
 use super::environment::set;
 use super::options::Options;
 use super::sample;
 
-/// The file, in the data directory.
-const FILE: &str = "ars.toml";
-/// The default configuration. The grant is for the stop button of the run pages.
-const OWN: &str = "\
-# Written by `cargo xtask up` at every start; give it --config FILE to use your own.
-[grants.\"access:loopback\"]
-actions = [\"runs:write\"]
-";
-/// The default configuration of a bot in a container.
-/// Its callers are never on the same machine, so its pages need a secret.
-const OWN_IN_CONTAINER: &str = "\
-# Written by `cargo xtask up` at every start; give it --config FILE to use your own.
+/// The default configuration.
+const OWN: &str = "# Written by `cargo xtask up` at every start; give it --config FILE to use your own.\n";
+/// The actor that holds the secret of the run pages.
+const OPERATOR: &str = "access:operator";
+/// The gate of a configuration that names none: the secret of the start, which `up` prints.
+/// The grant is for all runs and for the buttons of the run pages.
+const GATE: &str = "
 [dashboard]
 auth = \"token\"
 token = { actor = \"access:operator\" }
@@ -31,34 +27,84 @@ actions = [\"runs:write\"]
 channels = \"all\"
 ";
 
+/// A configuration without the sample.
+pub struct Effective {
+    /// `toml`, `yaml` or `json`.
+    pub format: &'static str,
+    /// Its text.
+    pub text: String,
+    /// Whether it differs from the user's own file.
+    is_changed: bool,
+}
+
+impl Effective {
+    /// Returns the user's own configuration, or the default.
+    /// One that names no mode of the dashboard receives mode `token`.
+    pub fn of(options: &Options) -> Result<Self> {
+        let Some(own) = &options.config else { return Ok(Self::gated("toml", OWN.to_owned(), set)) };
+        let text = fs::read_to_string(own).with_context(|| format!("cannot read {}", own.display()))?;
+        Ok(Self::gated(format(own), text, set))
+    }
+
+    fn gated(format: &'static str, text: String, variable: impl Fn(&str) -> Option<String>) -> Self {
+        // The bot reports what is wrong with a malformed text.
+        let parsed = parsed(&text, format).filter(|root| root["dashboard"]["auth"].is_null());
+        let Some(mut root) = parsed.filter(|_| !has_proxy(variable)) else {
+            return Self { format, text, is_changed: false };
+        };
+        let is_free = root["dashboard"].is_null() && root["grants"][OPERATOR].is_null();
+        if format == "toml" && is_free {
+            // Appended, so that the lines the bot may complain about keep their numbers.
+            return Self { format, text: format!("{}\n{GATE}", text.trim_end()), is_changed: true };
+        }
+        root["dashboard"]["auth"] = json!("token");
+        if root["dashboard"]["token"]["actor"].is_null() {
+            root["dashboard"]["token"]["actor"] = json!(OPERATOR);
+            if root["grants"][OPERATOR].is_null() {
+                root["grants"][OPERATOR] = json!({"actions": ["runs:write"], "channels": "all"});
+            }
+        }
+        Self { format: "json", text: root.to_string(), is_changed: true }
+    }
+
+    /// Returns its section `dashboard`.
+    pub fn dashboard(&self) -> Value {
+        parsed(&self.text, self.format).map(|root| root["dashboard"].clone()).unwrap_or_default()
+    }
+}
+
+/// Returns the content, or `None` of one that is malformed or no table.
+fn parsed(text: &str, format: &str) -> Option<Value> {
+    let parsed: Option<Value> = match format {
+        "json" => serde_json::from_str(text).ok(),
+        "yaml" => serde_saphyr::from_str(text).ok(),
+        _ => toml::from_str(text).ok(),
+    };
+    parsed.filter(|root| {
+        root.is_object()
+            && ["dashboard", "grants"].iter().all(|key| root.get(key).is_none_or(Value::is_object))
+    })
+}
+
 /// Returns whether the variables of an access proxy are set, which admits viewers of the run pages.
 pub fn has_proxy(variable: impl Fn(&str) -> Option<String>) -> bool {
     ["ACCESS_TEAM_DOMAIN", "ACCESS_AUD"].iter().all(|name| variable(name).is_some())
 }
 
-/// Returns the text of the configuration without the sample: the user's own, or the default.
-pub fn text(options: &Options) -> Result<String> {
-    match &options.config {
-        Some(own) => fs::read_to_string(own).with_context(|| format!("cannot read {}", own.display())),
-        None if options.containers && !has_proxy(set) => Ok(OWN_IN_CONTAINER.to_owned()),
-        None => Ok(OWN.to_owned()),
-    }
-}
-
-/// Returns the format of the configuration.
-pub fn format_of(options: &Options) -> &'static str {
-    options.config.as_deref().map_or("toml", format)
-}
-
 /// Returns the configuration file of the bot: the user's own, if it needs no addition.
 pub fn write(options: &Options, data: &DataDir, sample: &Path) -> Result<PathBuf> {
-    if let Some(own) = options.config.as_ref().filter(|_| !options.offers_sample()) {
+    let found = Effective::of(options)?;
+    if let Some(own) = options.config.as_ref().filter(|_| !options.offers_sample() && !found.is_changed) {
         return Ok(own.clone());
     }
-    ensure!(format_of(options) == "toml", "the sample is added to TOML files only: use --no-demo");
-    let text = text(options)?;
-    let path = data.join(FILE);
-    write_private(&path, &with_sample(&text, sample)?)?;
+    let path = data.join("ars").with_extension(found.format);
+    let text = if options.offers_sample() {
+        ensure!(found.format == "toml", "the sample is added to TOML files only: use --no-demo");
+        with_sample(&found.text, sample)?
+    } else {
+        found.text
+    };
+    write_private(&path, &text)?;
     Ok(path)
 }
 
@@ -94,5 +140,30 @@ mod tests {
                 (Some(sample::NAME), Some("/a \"b\"/c"))
             );
         }
+    }
+
+    #[test]
+    fn gate_is_added_unless_it_is_configured() {
+        let none = |_: &str| None;
+        let operator = json!({"auth": "token", "token": {"actor": OPERATOR}});
+        for (format, text, kept_format) in [
+            ("toml", OWN, "toml"),
+            ("toml", "[money]\nday = 5\n", "toml"),
+            ("toml", "[dashboard]\ntoken = {}\n", "json"),
+            ("yaml", "money:\n  day: 5\n", "json"),
+            ("json", "{}", "json"),
+        ] {
+            let gated = Effective::gated(format, text.to_owned(), none);
+            assert_eq!((gated.format, gated.dashboard()), (kept_format, operator.clone()), "{text}");
+            assert_eq!(parsed(&gated.text, gated.format).unwrap()["grants"][OPERATOR]["channels"], "all");
+        }
+        for (text, proxy) in [("[dashboard]\nauth = \"none\"", false), ("", true), ("[[broken", false)] {
+            let variable = |_: &str| proxy.then(|| "x".to_owned());
+            let kept = Effective::gated("toml", text.to_owned(), variable);
+            assert_eq!((kept.text.as_str(), kept.is_changed), (text, false));
+        }
+        let own = "dashboard: {token: {actor: 'access:ann', env: MINE}}";
+        let kept = Effective::gated("yaml", own.to_owned(), none).dashboard();
+        assert_eq!(kept, json!({"auth": "token", "token": {"actor": "access:ann", "env": "MINE"}}));
     }
 }

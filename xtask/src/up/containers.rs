@@ -12,13 +12,14 @@ use ars_engine::{Container, Engine, address_for_containers};
 use ars_workerd::{Bot, Workerd, repo_root};
 use serde_json::{Value, json};
 
+use super::config::Effective;
 use super::data_dir::DataDir;
 use super::environment::set;
 use super::http;
 use super::options::Options;
 use super::secrets::Secrets;
 use super::signals::Signals;
-use super::{config, workers};
+use super::workers;
 use crate::image;
 use crate::terminal::Step;
 
@@ -128,8 +129,7 @@ impl Drop for Contained {
 
 /// The user's own, or one with the rehearsal when nothing names a model, and its format.
 fn configuration(options: &Options) -> Result<(&'static str, String)> {
-    let own = config::text(options)?;
-    let format = config::format_of(options);
+    let Effective { format, text: own, .. } = Effective::of(options)?;
     if !options.is_rehearsal(set) {
         return Ok((format, own));
     }

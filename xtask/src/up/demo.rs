@@ -1,12 +1,13 @@
 //! The main job, once, in front of the user: a coding request on the sample project, followed live.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
+use super::dashboard::Dashboard;
 use super::secrets::Token;
 use super::signals::Signals;
 use super::{http, sample};
@@ -21,14 +22,24 @@ pub const CONTAINER_REQUEST: &str = "Where do you run, and which way did this re
 /// The answer to an accepted asynchronous request.
 const ACCEPTED: u16 = 202;
 
+/// Where the working trees of a bot are.
+pub struct Trees {
+    /// The bot's data directory.
+    pub data: PathBuf,
+    /// Its configuration.
+    pub config: PathBuf,
+}
+
 /// The parts of a demonstration.
 pub struct Demo {
     /// The bot's binary, which is also its command line.
     pub ars: PathBuf,
     /// The bot's address.
     pub bot: String,
-    /// The bot's data directory; none of a bot in a container, which works on no repository.
-    pub data: Option<PathBuf>,
+    /// Its run pages.
+    pub dashboard: Dashboard,
+    /// The working trees; none of a bot in a container, which works on no repository.
+    pub trees: Option<Trees>,
     /// No model is configured, so a script stands in for one.
     pub is_rehearsal: bool,
 }
@@ -49,29 +60,32 @@ impl Demo {
 
     fn run(&self, caller: &Token) -> Result<()> {
         println!("\n── the main job ─────────────────────────────────────────────────────────────");
-        let request = if self.data.is_some() { REQUEST } else { CONTAINER_REQUEST };
+        let request = if self.trees.is_some() { REQUEST } else { CONTAINER_REQUEST };
         println!("{request}\n");
         if self.is_rehearsal {
             println!(
                 "REHEARSAL: no model is configured, so a script speaks in its place (set ANTHROPIC_API_KEY or"
             );
-            let real =
-                if self.data.is_some() { "the files, the edit, the tests" } else { "the way and the record" };
+            let real = if self.trees.is_some() {
+                "the files, the edit, the tests"
+            } else {
+                "the way and the record"
+            };
             println!("OPENAI_API_KEY for a real one). Everything it does is real: {real}.\n");
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let body = json!({
-            "text": match self.data {
+            "text": match self.trees {
                 Some(_) => format!("agent:coding repo:{} {request}", sample::NAME),
                 None => format!("agent:general {request}"),
             },
             // Each demonstration starts with a new working tree.
             "thread": format!("demo-{}", now.as_millis()),
             // The pages of runs are not for callers behind the edge: there the answer itself is waited for.
-            "async": self.data.is_some(),
+            "async": self.trees.is_some(),
         });
         let (status, answer) = http::dispatch(&self.bot, &caller.token, &body)?;
-        let Some(data) = &self.data else { return show_reply(status, &answer) };
+        let Some(trees) = &self.trees else { return show_reply(status, &answer) };
         if status != ACCEPTED {
             bail!(
                 "POST /ingress answered {status}: {}",
@@ -79,20 +93,26 @@ impl Demo {
             );
         }
         let run = text(&answer, "runId")?;
-        let page = format!("{}/runs/{run}", self.bot);
-        let live = http::live_page(&self.bot, run)?.unwrap_or_else(|| page.clone());
-        println!("watch it in a browser: {live}\n");
-        let watched = self.ars(&["watch", &live]).status().context("ars watch")?;
+        let page = format!("/runs/{run}");
+        let viewer = self.dashboard.token.as_deref();
+        let live = http::live_page(&self.bot, viewer, run)?.unwrap_or_else(|| page.clone());
+        println!("watch it in a browser: {}\n", self.dashboard.link(&live));
+        let mut watch = self.ars(&["watch", &format!("{}{live}", self.bot)]);
+        if let Some(viewer) = viewer {
+            watch.env("ARS_TOKEN", viewer);
+        }
+        let watched = watch.status().context("ars watch")?;
         ensure!(watched.success(), "ars watch ended with {watched}");
-        self.show_changes(text(&answer, "threadKey")?, data)?;
+        self.show_changes(text(&answer, "threadKey")?, trees)?;
         println!("─────────────────────────────────────────────────────────────────────────────");
-        println!("the run's page: {page}");
+        println!("the run's page: {}", self.dashboard.link(&page));
         Ok(())
     }
 
-    fn show_changes(&self, thread: &str, data: &Path) -> Result<()> {
+    fn show_changes(&self, thread: &str, trees: &Trees) -> Result<()> {
         println!("\n── its changes ─────────────────────────────────────────────────────────────");
-        let mut diff = self.ars(&["diff", thread, "--data-dir", &data.to_string_lossy()]);
+        let mut diff = self.ars(&["diff", thread]);
+        diff.arg("--data-dir").arg(&trees.data).arg("--config").arg(&trees.config);
         let diff = diff.output().context("ars diff")?;
         ensure!(diff.status.success(), "ars diff: {}", String::from_utf8_lossy(&diff.stderr).trim());
         let changed = String::from_utf8_lossy(&diff.stdout);

@@ -56,14 +56,18 @@ pub fn post(url: &str, token: &str, body: &Value) -> Result<(u16, Value)> {
     Ok((status, serde_json::from_str(&text).unwrap_or(Value::String(text))))
 }
 
-/// Returns the URL of a run's live page; its token is only in the index.
-pub fn live_page(bot: &str, run: &str) -> Result<Option<String>> {
+/// Returns the path of a run's live page; its token is only in the index. `viewer` is the secret of mode `token`.
+pub fn live_page(bot: &str, viewer: Option<&str>, run: &str) -> Result<Option<String>> {
     let began = Instant::now();
-    let feed = agent().get(format!("{bot}/runs?stream=1")).call().context("GET /runs?stream=1")?;
+    let mut request = agent().get(format!("{bot}/runs?stream=1"));
+    if let Some(viewer) = viewer {
+        request = request.header("authorization", format!("Bearer {viewer}"));
+    }
+    let feed = request.call().context("GET /runs?stream=1")?;
     for line in BufReader::new(feed.into_body().into_reader()).lines() {
         let line = line.context("the stream of the index broke off")?;
-        if let Some(url) = line.strip_prefix("data:").and_then(|data| url_of(data, run)) {
-            return Ok(Some(format!("{bot}{url}")));
+        if let Some(path) = line.strip_prefix("data:").and_then(|data| url_of(data, run)) {
+            return Ok(Some(path));
         }
         // Keep-alives see to it that this is looked at.
         if began.elapsed() > FEED_LIMIT {

@@ -1,8 +1,13 @@
-//! The tokens of an installation: made once, kept in its data directory; the environment's own win.
+//! The tokens of an installation: made once, kept in a private folder; the environment's own win.
+//!
+//! The folder is not the data directory, because working trees and run records are there. The secret of the run pages is
+//! made at every start and not stored.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use ars_auth::TokenMap;
@@ -23,7 +28,7 @@ pub const DASHBOARD_TOKEN: &str = "DASHBOARD_TOKEN";
 const TOKEN_BYTES: usize = 24;
 /// The scope that allows a token to start runs.
 const DISPATCH: &str = "dispatch";
-/// The file, in the data directory.
+/// The file. Former versions kept it in the data directory.
 const FILE: &str = "secrets.json";
 
 /// A token of the ingress, and whom it stands for. No `Debug`: it holds a secret.
@@ -56,7 +61,6 @@ pub struct Secrets {
 #[serde(default)]
 struct Kept {
     state: String,
-    dashboard: String,
     ingress: BTreeMap<String, String>,
 }
 
@@ -86,12 +90,13 @@ const COMMANDS: &[&str] = &[
 impl Secrets {
     /// Reads the stored tokens and creates missing ones; the environment takes precedence.
     pub fn load(data: &DataDir) -> Result<Self> {
-        Ok(Self::choose(kept(data)?, set))
+        let folder = folder(data, |name| std::env::var_os(name).map(PathBuf::from))?;
+        Ok(Self::choose(kept(data, &folder)?, random()?, set))
     }
 
-    fn choose(kept: Kept, variable: impl Fn(&str) -> Option<String>) -> Self {
+    fn choose(kept: Kept, dashboard: String, variable: impl Fn(&str) -> Option<String>) -> Self {
         let state = variable(MEMORY_TOKEN).unwrap_or(kept.state);
-        let dashboard = variable(DASHBOARD_TOKEN).unwrap_or(kept.dashboard);
+        let dashboard = variable(DASHBOARD_TOKEN).unwrap_or(dashboard);
         if let Some(ingress) = variable(INGRESS_TOKENS) {
             let parsed = TokenMap::parse(Some(&ingress));
             if let Some(fault) = parsed.fault {
@@ -123,8 +128,32 @@ impl Secrets {
     }
 }
 
-fn kept(data: &DataDir) -> Result<Kept> {
-    let path = data.join(FILE);
+/// Returns the folder of a data directory's tokens (XDG), which only the user may open.
+fn folder(data: &DataDir, variable: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf> {
+    let absolute = |name: &str| variable(name).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
+    let own = state.context("HOME is not set: there is no folder for tokens")?.join("ars-up");
+    let folder = own.join(data.edge_name());
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&folder)
+        .with_context(|| format!("cannot create {}", folder.display()))?;
+    fs::set_permissions(&own, fs::Permissions::from_mode(0o700))?;
+    Ok(folder)
+}
+
+fn kept(data: &DataDir, folder: &Path) -> Result<Kept> {
+    let (path, former) = (folder.join(FILE), data.join(FILE));
+    if !path.exists() && former.exists() {
+        write_private(&path, &fs::read_to_string(&former)?)?;
+    }
+    match fs::remove_file(&former) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            return Err(error).with_context(|| format!("cannot remove {}", former.display()));
+        }
+        _ => {}
+    }
     let mut kept: Kept = match fs::read_to_string(&path) {
         Ok(text) => serde_json::from_str(&text).with_context(|| format!("{} is damaged", path.display()))?,
         Err(error) if error.kind() == ErrorKind::NotFound => Kept::default(),
@@ -136,11 +165,9 @@ fn kept(data: &DataDir) -> Result<Kept> {
         kept.ingress.insert((*name).to_owned(), random()?);
         grown = true;
     }
-    for secret in [&mut kept.state, &mut kept.dashboard] {
-        if secret.is_empty() {
-            *secret = random()?;
-            grown = true;
-        }
+    if kept.state.is_empty() {
+        kept.state = random()?;
+        grown = true;
     }
     if grown {
         write_private(&path, &serde_json::to_string_pretty(&kept)?)?;
@@ -193,12 +220,15 @@ mod tests {
 
     #[test]
     fn tokens_are_made_once_and_kept() {
-        let (_dir, data) = data();
-        let load = || Secrets::choose(kept(&data).unwrap(), |_| None);
+        let (dir, data) = data();
+        let folder = folder(&data, |name| (name == "HOME").then(|| dir.path().join("home"))).unwrap();
+        let load = || Secrets::choose(kept(&data, &folder).unwrap(), random().unwrap(), |_| None);
         let (first, second) = (load(), load());
         assert_eq!((&first.state, &first.ingress), (&second.state, &second.ingress));
-        assert_eq!(first.dashboard, second.dashboard);
+        assert_ne!(first.dashboard, second.dashboard, "it is of one start");
         assert_eq!([first.state.len(), first.dashboard.len()], [2 * TOKEN_BYTES; 2]);
+        let text = fs::read_to_string(folder.join(FILE)).unwrap();
+        assert!(text.contains(&first.state) && !text.contains(&first.dashboard));
         let parsed = TokenMap::parse(Some(&first.ingress)).map;
         let pinned = parsed.authenticate(&first.tokens["pinned"].token).unwrap();
         assert_eq!(
@@ -210,10 +240,24 @@ mod tests {
     }
 
     #[test]
+    fn tokens_leave_the_data_directory() {
+        let (dir, data) = data();
+        fs::write(data.join(FILE), r#"{"state":"old","dashboard":"gone","ingress":{"demo":"d"}}"#).unwrap();
+        let private = dir.path().join("state");
+        let folder = folder(&data, |name| (name == "XDG_STATE_HOME").then(|| private.clone())).unwrap();
+        let moved = kept(&data, &folder).unwrap();
+        assert_eq!((moved.state.as_str(), moved.ingress["demo"].as_str()), ("old", "d"));
+        assert!(!data.join(FILE).exists());
+        for (path, mode) in [(private.join("ars-up"), 0o700), (folder.join(FILE), 0o600)] {
+            assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, mode);
+        }
+    }
+
+    #[test]
     fn tokens_of_the_environment_take_precedence() {
         let own = r#"{"t1":{"subject":"ann"},"t2":{"subject":"ann","channel":"ops","scopes":["runs:read"]},"t3":{"scopes":[]}}"#;
         let variable = |name: &str| Some(if name == INGRESS_TOKENS { own } else { name }.to_owned());
-        let secrets = Secrets::choose(Kept::default(), variable);
+        let secrets = Secrets::choose(Kept::default(), String::new(), variable);
         assert_eq!((secrets.state.as_str(), secrets.ingress.as_str()), (MEMORY_TOKEN, own));
         assert_eq!(secrets.dashboard, DASHBOARD_TOKEN);
         assert_eq!(secrets.tokens.keys().collect::<Vec<_>>(), ["ann", "ann-2"]);
@@ -228,7 +272,7 @@ mod tests {
     #[test]
     fn a_map_that_is_none_has_no_tokens() {
         let variable = |name: &str| (name == INGRESS_TOKENS).then(|| "[\"secret\"]".to_owned());
-        let secrets = Secrets::choose(Kept::default(), variable);
+        let secrets = Secrets::choose(Kept::default(), String::new(), variable);
         assert!(secrets.tokens.is_empty() && secrets.caller().is_none());
         assert_eq!(secrets.ingress, "[\"secret\"]", "the bot receives the environment's tokens");
     }

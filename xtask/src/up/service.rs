@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use ars_workerd::Workerd;
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 use super::bot::{self, Bot, Launch};
 use super::containers::Contained;
 use super::dashboard::Dashboard;
 use super::data_dir::DataDir;
-use super::demo::{self, Demo};
+use super::demo::{self, Demo, Trees};
 use super::environment::set;
 use super::interrupted::Interrupted;
 use super::options::{Options, Store};
@@ -39,6 +40,8 @@ pub fn run(options: &Options) -> Result<()> {
 
 fn start(options: &Options, signals: &Signals) -> Result<()> {
     let began = Instant::now();
+    // The environment has the keys of models. Other processes of the user could read it otherwise.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     ready::withdraw(options)?;
     options.check()?;
     let data = DataDir::claim(options.data_dir.as_deref())?;
@@ -89,7 +92,7 @@ impl Up<'_> {
             state: state.as_ref().map(Workerd::url),
             edge: edge.as_ref().map(Workerd::url),
         };
-        self.serving(&addresses, state.as_ref(), Some(data.bot()))?;
+        self.serving(&addresses, state.as_ref(), Some(Trees { data: data.bot(), config }))?;
         let ended = watch(signals, &mut bot, state.as_mut());
         let withdrawn = ready::withdraw(options);
         drop(edge);
@@ -111,8 +114,8 @@ impl Up<'_> {
         ended.and(withdrawn).and(stopped)
     }
 
-    /// Reports readiness and runs the demonstration. `trees` is the folder of visible working trees.
-    fn serving(&self, addresses: &Addresses, state: Option<&Workerd>, trees: Option<PathBuf>) -> Result<()> {
+    /// Reports readiness and runs the demonstration. `trees` are the visible working trees.
+    fn serving(&self, addresses: &Addresses, state: Option<&Workerd>, trees: Option<Trees>) -> Result<()> {
         let Self { options, signals, data, secrets, .. } = self;
         signals.serving()?;
         let dashboard = Dashboard::of(options, &addresses.bot, secrets)?;
@@ -122,12 +125,14 @@ impl Up<'_> {
             bot: addresses.bot.clone(),
             caller: secrets.caller().cloned(),
             operator: secrets.operator().cloned(),
+            viewer: dashboard.token.clone(),
             knows_sample: trees.is_some() && options.offers_sample(),
         };
         let demo = (!options.no_demo).then(|| Demo {
             ars: self.ars.clone(),
             bot: addresses.bot.clone(),
-            data: trees,
+            dashboard,
+            trees,
             is_rehearsal: options.is_rehearsal(set),
         });
         talk(demo, guide, (*signals).clone());
@@ -144,10 +149,7 @@ fn print_next_steps(
     began: Instant,
 ) {
     println!("\nready in {:.1} s\n", began.elapsed().as_secs_f64());
-    println!("  runs      {}", dashboard.url);
-    if let Some(token) = &dashboard.token {
-        println!("  sign in   {token}");
-    }
+    println!("  runs      {}", dashboard.link("/runs"));
     println!("  ingress   {}/ingress", addresses.bot);
     if let Some(edge) = addresses.edge.as_ref().filter(|edge| **edge != addresses.bot) {
         println!("  edge      {edge}");
@@ -178,6 +180,7 @@ struct Guide {
     bot: String,
     caller: Option<Token>,
     operator: Option<Token>,
+    viewer: Option<String>,
     knows_sample: bool,
 }
 
@@ -201,7 +204,14 @@ impl Guide {
         let commands = self.operator.as_ref().map_or_else(String::new, |operator| {
             format!("\nSee its commands:\n\n{}", request(&operator.token, "{\"text\":\"help\"}"))
         });
-        format!("Talk to it:\n\n{talk}{commands}")
+        let viewer = self.viewer.as_ref().map_or_else(String::new, |viewer| {
+            let header = format!("-H 'Authorization: Bearer {viewer}'");
+            format!(
+                "\nList its runs:\n\n  curl -sS '{}/api/runs.list?status=all' \\\n    {header}\n",
+                self.bot
+            )
+        });
+        format!("Talk to it:\n\n{talk}{commands}{viewer}")
     }
 }
 

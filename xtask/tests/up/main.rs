@@ -11,7 +11,7 @@ use ars_engine::{Container, Engine};
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::support::{Up, data, listens, post, status_of};
+use crate::support::{Up, data, get, listens, post, status_of};
 
 /// A request that the rehearsal knows.
 const MEND: &str = "agent:coding repo:sample/tally The test suite fails. Mend it.";
@@ -36,6 +36,7 @@ fn service_demonstrates_and_serves_until_stopped() {
 
     let ready = up.ready();
     assert!(ready.get("state").is_none());
+    let link = printed_link_opens_the_pages(&shown, &ready);
     let bot = ready["bot"]["url"].as_str().unwrap();
     let health = ureq::get(format!("{bot}/healthz")).call().unwrap().body_mut().read_to_string().unwrap();
     assert!(health.contains(&ars_workerd::commit().unwrap()), "{health}");
@@ -59,6 +60,27 @@ fn service_demonstrates_and_serves_until_stopped() {
     let (status, said) = up.end();
     assert!(status.success(), "{said}");
     assert!(!listens(&ready["bot"]["url"]) && !ready_file.exists());
+    // Neither the secret's address nor another token stays in the data directory.
+    let log = fs::read_to_string(data.path().join("bot.log")).unwrap();
+    assert!(log.contains("signed in") && !log.contains(&link), "{log}");
+    assert!(!data.path().join("secrets.json").exists());
+}
+
+/// The address signs in and leads to the clean one. Without the cookie the pages stay closed.
+/// Returns the secret.
+fn printed_link_opens_the_pages(shown: &str, ready: &Value) -> String {
+    let link = shown.lines().find_map(|line| line.trim().strip_prefix("runs ")).unwrap().trim();
+    let dashboard = &ready["bot"]["dashboard"];
+    let (pages, token) = (dashboard["url"].as_str().unwrap(), dashboard["token"].as_str().unwrap());
+    assert_eq!((&dashboard["mode"], link.contains(token)), (&json!("token"), true), "{link}");
+    assert_eq!(get(pages, &[]).status(), 403);
+    let signed_in = get(link, &[]);
+    let location = signed_in.headers()["location"].to_str().unwrap();
+    assert_eq!((signed_in.status().as_u16(), location), (303, "/runs"));
+    let cookie = signed_in.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap();
+    assert_eq!(get(pages, &[("cookie", cookie)]).status(), 200);
+    assert_eq!(get(&link.replace(token, "0"), &[]).status(), 403);
+    token.to_owned()
 }
 
 #[test]
@@ -86,7 +108,10 @@ fn records_survive_a_second_start() {
     assert_eq!(again["tokens"], ready["tokens"]);
     assert_eq!(again["state"]["token"], ready["state"]["token"]);
     let page = format!("{}/runs/{run}", again["bot"]["url"].as_str().unwrap());
-    let page = ureq::get(page).call().unwrap().body_mut().read_to_string().unwrap();
+    let secret = |ready: &Value| format!("Bearer {}", ready["bot"]["dashboard"]["token"].as_str().unwrap());
+    let (old, new) = (secret(&ready), secret(&again));
+    assert_eq!(get(&page, &[("authorization", &old)]).status(), 403, "the secret is of one start");
+    let page = get(&page, &[("authorization", &new)]).into_body();
     assert!(page.contains("Mend it."), "{page}");
 
     // Without the Worker the bot answers and names the consequence.

@@ -50,6 +50,7 @@ impl Up {
         for name in OWN.split(' ') {
             command.env_remove(name);
         }
+        command.env("XDG_STATE_HOME", data.join("private"));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         change(&mut command);
         let mut child = command.spawn().unwrap();
@@ -170,6 +171,15 @@ pub fn status_of(url: &str, token: &str) -> u16 {
     let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
     let answer = agent.get(url).header("authorization", format!("Bearer {token}")).call().unwrap();
     answer.status().as_u16()
+}
+
+/// Returns the answer to a GET, also a redirect.
+pub fn get(url: &str, headers: &[(&str, &str)]) -> ureq::http::Response<String> {
+    let config = ureq::Agent::config_builder().http_status_as_error(false).max_redirects(0);
+    let agent: ureq::Agent = config.build().into();
+    let request = headers.iter().fold(agent.get(url), |request, (name, value)| request.header(*name, *value));
+    let (head, mut body) = request.call().unwrap().into_parts();
+    ureq::http::Response::from_parts(head, body.read_to_string().unwrap())
 }
 
 /// Whether anybody listens at a URL.

@@ -2,10 +2,10 @@
 //!
 //! It is `workerd serve` without a wrapper: one process and no Node (docs/platform.md).
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -21,6 +21,8 @@ use crate::{Built, NpmTools, Wrangler, config, pack::MODULES};
 
 /// Longest wait for a port and a first answer; a loaded machine needs under a second.
 const START_LIMIT: Duration = Duration::from_secs(20);
+/// Permissions of the runtime's program file.
+const EXECUTE_ONLY: u32 = 0o111;
 /// Bytes of workerd's log that the error of a failed start quotes.
 const LOG_TAIL_BYTES: usize = 4_000;
 
@@ -168,6 +170,7 @@ fn start(settings: &Settings) -> Result<Workerd> {
         .and_then(|mut file| file.write_all(text.as_bytes()))
         .with_context(|| format!("cannot write {}", config.display()))?;
 
+    hide_memory(&settings.workerd);
     let log_path = settings.log_path();
     let log = OpenOptions::new().create(true).append(true).mode(0o600).open(&log_path)?;
     let mut child = program(settings)
@@ -196,6 +199,14 @@ fn start(settings: &Settings) -> Result<Workerd> {
         ready(&workerd.url())?;
     }
     Ok(workerd)
+}
+
+/// Takes the permission to read from the runtime's program file.
+/// The kernel then hides environment and memory of its processes from other processes of the user. A process cannot ask
+/// for that before `execve`, which resets it.
+fn hide_memory(program: &Path) {
+    // The files of a cache of another user stay readable.
+    let _ = fs::set_permissions(program, Permissions::from_mode(EXECUTE_ONLY));
 }
 
 /// Returns the command of the runtime; `taskset` execs its program, so the process is the same.

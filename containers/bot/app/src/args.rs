@@ -254,7 +254,7 @@ pub enum Store {
 /// `ars watch`.
 #[derive(Debug, ClapArgs)]
 pub struct Watch {
-    /// URL of the run's page, with its token
+    /// URL of the run's page, with its token. A dashboard in mode `token` also needs ARS_TOKEN
     pub url: String,
 }
 
@@ -266,6 +266,12 @@ pub struct Diff {
     /// Where it is kept.
     #[command(flatten)]
     pub data: Data,
+    /// Configuration, of which `[sandbox]` counts here
+    #[arg(long, value_name = "FILE", env = "SERVICE_CONFIG", hide_env_values = true)]
+    pub config: Option<PathBuf>,
+    /// Address of the state Worker, for a configuration at `state://KEY`
+    #[arg(long, value_name = "URL", env = "STATE_WORKER_URL", hide_env_values = true)]
+    pub state_url: Option<String>,
 }
 
 /// `ars runs watch`.

@@ -128,6 +128,12 @@ fn invalid_configuration(error: &config::ConfigError) -> Failure {
     Failure::InvalidInput(format!("configuration: {error}"))
 }
 
+/// Returns the sandbox of commands: that of the configuration, or the default.
+pub async fn sandbox(path: Option<&Path>, state_url: Option<&str>) -> Result<SandboxSettings, Failure> {
+    let Some(path) = path else { return Ok(SandboxSettings::default()) };
+    file(path, state_url).await?.sandbox.settings().map_err(|error| invalid_configuration(&error))
+}
+
 /// Reads the configuration from a file or from the state Worker.
 async fn file(path: &Path, state_url: Option<&str>) -> Result<File, Failure> {
     let Some(key) = config::remote_key(path) else {

@@ -10,6 +10,8 @@
 //! The kept turns begin with one of the model's, so a call is never separated from its results. [`Shape`] selects the
 //! part of the whole. With it and the stored turns, a resume restores exactly the same part.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::{estimate, oversize, trim};
@@ -41,6 +43,9 @@ pub(crate) struct Shape {
     /// Replaces the turns between the request and the kept ones, and those before the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     summary: Option<String>,
+    /// Names of the tools that replaced turns called.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    summarized_tools: BTreeSet<String>,
 }
 
 /// The part for the model, and its place in the whole.
@@ -81,6 +86,14 @@ impl Conversation {
 
     pub(crate) fn shown(&self) -> &[Turn] {
         &self.shown
+    }
+
+    /// Returns the names of the tools that were called, also in turns that a summary replaced.
+    pub(crate) fn tools(&self) -> BTreeSet<String> {
+        called_tools(&self.shown)
+            .map(str::to_owned)
+            .chain(self.shape.summarized_tools.iter().cloned())
+            .collect()
     }
 
     pub(crate) fn shape(&self) -> &Shape {
@@ -184,6 +197,8 @@ impl Conversation {
         }
         let summary = oversize::both_ends(summary, summary_chars(limit)).into_owned();
         request.parts.push(framed(&summary));
+        let called = called_tools(&self.shown[..cut]).map(str::to_owned);
+        self.shape.summarized_tools.extend(called);
         let replaced = cut.saturating_sub(1);
         self.shape.kept_from += cut.saturating_sub(head) as u64;
         self.shape.from = self.shape.request;
@@ -226,6 +241,18 @@ impl Conversation {
         self.shape.from += count as u64;
         count
     }
+}
+
+/// Returns the names of the called tools.
+fn called_tools(turns: &[Turn]) -> impl Iterator<Item = &str> {
+    turns.iter().flat_map(|turn| &turn.parts).filter_map(|part| match part {
+        Part::ToolCall { name, .. } => Some(name.as_str()),
+        Part::Text { .. }
+        | Part::ToolResult { .. }
+        | Part::Image { .. }
+        | Part::Document { .. }
+        | Part::Opaque { .. } => None,
+    })
 }
 
 /// Frames a summary for the model.

@@ -79,6 +79,26 @@ fn summary_replaces_all_but_request_and_newest_turns() {
     assert_eq!(conversation.total(), whole.len() as u64);
 }
 
+/// The kept part has no call of that tool any more, here and after a resume.
+#[test]
+fn tools_of_summarized_turns_are_known() {
+    let (mut whole, _) = after(0, &[4_000, 4_000, 40]);
+    for part in whole.iter_mut().take(3).flat_map(|turn| &mut turn.parts) {
+        if let Part::ToolCall { name, .. } = part {
+            *name = "web_fetch".into();
+        }
+    }
+    let shape = Shape { kept_from: 1, ..Shape::default() };
+    let mut conversation = Conversation::restore(whole.clone(), shape);
+    conversation.replace(conversation.cut(2_000).unwrap(), "in short", 2_000);
+    assert!(!called_tools(conversation.shown()).any(|name| name == "web_fetch"));
+    let stored = serde_json::to_string(conversation.shape()).unwrap();
+    let resumed = Conversation::restore(whole, serde_json::from_str(&stored).unwrap());
+    for conversation in [conversation, resumed] {
+        assert!(conversation.tools().contains("web_fetch"), "{:?}", conversation.tools());
+    }
+}
+
 #[test]
 fn second_summary_replaces_the_first() {
     let (_, mut conversation) = after(0, &[4_000, 4_000, 40]);

@@ -1,7 +1,7 @@
 //! Assigns each finding to a scope.
 
 use ars_types::{StoreKey, Visibility};
-use ars_wire::memory::{Candidate, Kind, MemoryRecord};
+use ars_wire::memory::{Candidate, Kind, MemoryRecord, Taint};
 
 use super::{Fact, Findings};
 use crate::{Scope, Scopes, candidate};
@@ -17,6 +17,8 @@ pub struct Origin<'a> {
     pub thread_key: &'a str,
     /// Run id.
     pub run_id: &'a str,
+    /// Untrusted sources that the run had read. If there are any, findings reach the memory of its user only.
+    pub taint: &'a [Taint],
 }
 
 /// Candidates for one scope; never empty.
@@ -31,7 +33,7 @@ pub struct Batch {
 /// Destination of a finding.
 struct Place {
     scope: StoreKey,
-    /// It was meant for `org`, which its origin does not permit.
+    /// It was meant for a wider scope, which its origin does not permit.
     is_narrowed: bool,
 }
 
@@ -53,7 +55,8 @@ pub fn place(findings: Findings, shown: &[MemoryRecord], origin: &Origin<'_>) ->
         narrowest = narrowest.filter(|known| width(*known) < width(of_fact)).or(Some(of_fact));
         let Some(Place { scope, is_narrowed }) = origin.place(audience) else { continue };
         // A fact replaces only a record of the same scope.
-        let may_replace = !is_narrowed && replaced.is_some_and(|record| record.scope_key == scope);
+        let may_replace = !is_narrowed
+            && replaced.is_some_and(|record| record.scope_key == scope && origin.may_correct(record));
         fact.supersedes = fact.supersedes.filter(|_| may_replace);
         add(scope, origin.fact(fact));
     }
@@ -78,13 +81,22 @@ const fn width(scope: Scope) -> u8 {
 }
 
 impl Origin<'_> {
+    /// Text of a stranger must not replace what people stated.
+    fn may_correct(&self, record: &MemoryRecord) -> bool {
+        self.taint.is_empty() || !record.taint.is_empty()
+    }
+
     fn place(&self, audience: Scope) -> Option<Place> {
+        if !self.taint.is_empty() && audience != Scope::User {
+            return self.narrowed(&[Scope::User]);
+        }
         if audience != Scope::Org
             && let Ok(scope) = self.scopes.key(audience)
         {
             return Some(Place { scope, is_narrowed: false });
         }
         match self.visibility {
+            _ if !self.taint.is_empty() => None,
             Visibility::Public | Visibility::Machine => {
                 self.scopes.key(Scope::Org).ok().map(|scope| Place { scope, is_narrowed: false })
             }
@@ -112,6 +124,7 @@ impl Origin<'_> {
             source_run_id: Some(self.run_id.to_owned()),
             confidence: None,
             supersedes: None,
+            taint: self.taint.to_vec(),
         }
     }
 }

@@ -15,7 +15,7 @@ const VISIBILITIES: [Visibility; 5] =
     [Visibility::Public, Visibility::Private, Visibility::Dm, Visibility::Machine, Visibility::Unknown];
 
 fn origin(scopes: Scopes<'_>, visibility: Visibility) -> Origin<'_> {
-    Origin { scopes, visibility, thread_key: "slack:C1:1", run_id: "r-1" }
+    Origin { scopes, visibility, thread_key: "slack:C1:1", run_id: "r-1", taint: &[] }
 }
 
 fn fact(text: &str, audience: Scope, supersedes: Option<&str>) -> Fact {
@@ -64,6 +64,7 @@ fn fact_goes_to_its_audience() {
         source_run_id: Some("r-1".into()),
         confidence: Some(0.9),
         supersedes: None,
+        taint: vec![],
     };
     let summary = Candidate {
         kind: Kind::Summary,
@@ -76,6 +77,37 @@ fn fact_goes_to_its_audience() {
         batches,
         [Batch { scope: StoreKey::parse("org:acme").unwrap(), candidates: vec![whole, summary] }]
     );
+}
+
+/// A fact replaces a record of the same kind of source only.
+#[test]
+fn tainted_findings_reach_their_user_only() {
+    const TAINT: &[Taint] = &[Taint::Web];
+    for visibility in VISIBILITIES {
+        let tainted = Origin { taint: TAINT, ..origin(ALL, visibility) };
+        for audience in Scope::ALL {
+            assert_eq!(
+                placed(vec![fact("a", audience, None)], Some("s"), &tainted),
+                ["user:ann: a", "user:ann: s"]
+            );
+        }
+        let corrections = vec![
+            fact("b", Scope::User, Some("mem:org:acme:0")),
+            fact("c", Scope::User, Some("mem:user:ann:3")),
+        ];
+        assert_eq!(placed(corrections, None, &tainted), ["user:ann: b", "user:ann: c"]);
+        let nobody = Origin { taint: TAINT, ..origin(Scopes { user: None, ..ALL }, visibility) };
+        assert!(
+            placed(vec![fact("a", Scope::Repo, None), fact("b", Scope::User, None)], Some("s"), &nobody)
+                .is_empty()
+        );
+    }
+    let shown = [MemoryRecord { taint: TAINT.to_vec(), ..record("user:ann", 3, "older") }];
+    let findings = Findings { facts: vec![fact("d", Scope::User, Some("mem:user:ann:3"))], summary: None };
+    let tainted = Origin { taint: TAINT, ..origin(ALL, Visibility::Public) };
+    let [batch] = &place(findings, &shown, &tainted)[..] else { panic!("one scope") };
+    assert_eq!(batch.candidates[0].supersedes.as_deref(), Some("mem:user:ann:3"));
+    assert_eq!(batch.candidates[0].taint, TAINT);
 }
 
 #[test]

@@ -1,15 +1,30 @@
 //! The store: its migrations and its verbs.
 
-use ars_sql::{Migration, MigrationError, Sql, migrate};
+use ars_sql::{Migration, MigrationError, Sql, SqlError, Value, migrate};
 use ars_store::{Store, StoreFailure};
 use ars_types::UnixMillis;
 use ars_wire::state::MemoryVerb;
 
 /// Migrations of the store, `migrations/memory-scope/`.
-pub const MIGRATIONS: &[Migration] = &[Migration {
-    name: "0001_records",
-    sql: include_str!("../../../../migrations/memory-scope/0001_records.sql"),
-}];
+pub const MIGRATIONS: &[Migration] = &[
+    Migration {
+        name: "0001_records",
+        sql: include_str!("../../../../migrations/memory-scope/0001_records.sql"),
+    },
+    Migration { name: "0002_purge", sql: include_str!("../../../../migrations/memory-scope/0002_purge.sql") },
+];
+
+/// Time after which the text of a record that is not active any more is deleted: 30 days.
+pub const RETIRED_MAX_AGE_MS: i64 = 30 * 86_400_000;
+/// Interval of sweeps: a day, because each one wakes its object.
+const SWEEP_EVERY_MS: i64 = 86_400_000;
+/// Maximum texts that one sweep deletes.
+const MAX_SWEPT: i64 = 1_000;
+
+/// The row stays, because its number must not be given again.
+const PURGE: &str = "UPDATE memory_records SET record = '{}' WHERE n IN \
+    (SELECT n FROM memory_records WHERE status <> 'active' AND record <> '{}' \
+    AND coalesce(retired_at, created_at) <= ?1 LIMIT ?2) RETURNING n";
 
 /// Records of one scope on one SQLite database.
 pub struct MemoryStore<S> {
@@ -18,6 +33,9 @@ pub struct MemoryStore<S> {
 
 impl<S: Sql> Store<S> for MemoryStore<S> {
     type Verb = MemoryVerb;
+
+    const SWEEP_EVERY_MS: Option<i64> = Some(SWEEP_EVERY_MS);
+    const SWEEP_AT_MOST: i64 = MAX_SWEPT;
 
     fn open(sql: S) -> Result<Self, MigrationError> {
         migrate(&sql, MIGRATIONS)?;
@@ -29,8 +47,18 @@ impl<S: Sql> Store<S> for MemoryStore<S> {
             MemoryVerb::Retrieve => self.retrieve(body, now),
             MemoryVerb::Write => self.write(body, now).map(S::Text::from),
             MemoryVerb::List => self.list(body),
-            MemoryVerb::Forget => self.forget(body).map(S::Text::from),
+            MemoryVerb::Forget => self.forget(body, now).map(S::Text::from),
         }
+    }
+
+    fn arms_sweep(verb: MemoryVerb) -> bool {
+        matches!(verb, MemoryVerb::Write | MemoryVerb::Forget)
+    }
+
+    fn sweep(&self, now: UnixMillis) -> Result<i64, SqlError> {
+        let before = now.saturating_sub(RETIRED_MAX_AGE_MS);
+        let purged = self.sql.query(PURGE, &[Value::from(before), Value::from(MAX_SWEPT)])?;
+        Ok(i64::try_from(purged.len()).unwrap_or(i64::MAX))
     }
 }
 

@@ -16,5 +16,5 @@ mod retrieve;
 mod rows;
 mod write;
 
-pub use memory_store::{MIGRATIONS, MemoryStore};
+pub use memory_store::{MIGRATIONS, MemoryStore, RETIRED_MAX_AGE_MS};
 pub use write::DEFAULT_CAP;

@@ -37,15 +37,16 @@ const RESTATE: &str = "UPDATE memory_records \
     SET use_count = use_count + (SELECT count(*) FROM json_each(?1) WHERE value = n) \
     WHERE n IN (SELECT value FROM json_each(?1))";
 
-const REPLACE: &str = "UPDATE memory_records SET status = 'superseded', normalized = NULL, tokens = NULL \
+const REPLACE: &str = "UPDATE memory_records SET status = 'superseded', normalized = NULL, tokens = NULL, retired_at = ?2 \
     WHERE n IN (SELECT value FROM json_each(?1))";
 
-const INSERT: &str = "INSERT INTO memory_records (n, status, created_at, use_count, record, normalized, tokens) \
+const INSERT: &str = "INSERT INTO memory_records (n, status, created_at, use_count, record, normalized, tokens, retired_at) \
     SELECT value ->> 'n', iif(value ->> 'tokens' IS NULL, 'superseded', 'active'), ?2, value ->> 'useCount', \
-    value -> 'record', value ->> 'normalized', value ->> 'tokens' FROM json_each(?1)";
+    value -> 'record', value ->> 'normalized', value ->> 'tokens', iif(value ->> 'tokens' IS NULL, ?2, NULL) \
+    FROM json_each(?1)";
 
 /// Evicts records in the order of the index of stale ones.
-const EVICT: &str = "UPDATE memory_records SET status = 'evicted', normalized = NULL, tokens = NULL WHERE n IN \
+const EVICT: &str = "UPDATE memory_records SET status = 'evicted', normalized = NULL, tokens = NULL, retired_at = ?2 WHERE n IN \
     (SELECT n FROM memory_records WHERE status = 'active' \
     ORDER BY coalesce(last_used_at, created_at), created_at, n LIMIT ?1)";
 
@@ -63,7 +64,7 @@ impl<S: Sql> MemoryStore<S> {
             self.carry_out(&plan, now)?;
             let surplus = (plan.active_after(&known) - cap).max(0);
             if surplus > 0 {
-                self.sql.execute(EVICT, &[Value::from(surplus)])?;
+                self.sql.execute(EVICT, &[Value::from(surplus), Value::from(now)])?;
             }
             Ok::<_, SqlError>((plan, surplus))
         })?;
@@ -89,7 +90,7 @@ impl<S: Sql> MemoryStore<S> {
             self.sql.execute(RESTATE, &[list(&plan.restated)?])?;
         }
         if !plan.replaced.is_empty() {
-            self.sql.execute(REPLACE, &[list(&plan.replaced)?])?;
+            self.sql.execute(REPLACE, &[list(&plan.replaced)?, Value::from(now)])?;
         }
         if !plan.born.is_empty() {
             self.sql.execute(INSERT, &[list(&plan.born)?, Value::from(now)])?;

@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
-use crate::support::{candidate, id, ids, store};
+use ars_memory::RETIRED_MAX_AGE_MS;
+use ars_store::Store as _;
+
+use crate::support::{NOW, candidate, id, ids, store, superseding};
 
 #[test]
 fn record_is_forgotten_once() {
@@ -36,11 +39,24 @@ fn restating_a_forgotten_text_inserts_it() {
     assert_eq!((ids(&listed), &listed[0]["useCount"]), (vec![id(1).as_str()], &json!(0)));
 }
 
+/// Covers the other ways out of the active records too. The last row is active, one is younger than the window.
 #[test]
-fn forgotten_row_stays() {
+fn text_is_purged_after_the_window() {
     let store = store();
-    store.write_texts(&["alpha"]);
+    store.write_texts(&["forgotten", "replaced", "unused", "kept"]);
+    store.rows("UPDATE memory_records SET retired_at = NULL, status = 'forgotten' WHERE n = 2", &[]);
     store.forget(&id(0));
-    let rows = store.rows("SELECT status, record ->> 'text' FROM memory_records", &[]);
-    assert_eq!((rows[0].text(0), rows[0].text(1)), (Ok("forgotten"), Ok("alpha")));
+    store.write_at(json!({ "records": [superseding("newer", &id(1))] }), NOW + 1);
+    let texts = || {
+        let rows = store.rows("SELECT n, record ->> 'text' FROM memory_records ORDER BY n", &[]);
+        rows.iter().map(|row| row.text(1).unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    let sweep = |at: i64| store.0.sweep(at).unwrap();
+    assert_eq!(sweep(NOW + RETIRED_MAX_AGE_MS - 1), 0);
+    assert_eq!(texts(), ["forgotten", "replaced", "unused", "kept", "newer"]);
+    assert_eq!(sweep(NOW + RETIRED_MAX_AGE_MS), 2);
+    assert_eq!(texts(), ["", "replaced", "", "kept", "newer"]);
+    assert_eq!((sweep(NOW + RETIRED_MAX_AGE_MS + 1), sweep(NOW + RETIRED_MAX_AGE_MS + 1)), (1, 0));
+    assert_eq!(store.write(&[candidate("forgotten")]), [1, 0, 0, 0]);
+    assert_eq!(ids(&store.list(json!({}))), [id(5), id(4), id(3)]);
 }

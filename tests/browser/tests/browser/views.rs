@@ -126,6 +126,20 @@ async fn sign_in(browser: &Browser, bot: &Bot) {
     browser.wait("document.getElementById('runs')").await;
 }
 
+/// The address that `up` prints: the secret leaves the address bar, and the list follows the runs.
+#[tokio::test(flavor = "multi_thread")]
+async fn printed_address_opens_a_live_list() {
+    with_browser(async |browser| {
+        let bot = bot_with_token().await;
+        browser.open(&bot.url("/runs/sign-in?token=look&next=/runs")).await;
+        browser.wait("location.pathname === '/runs' && document.getElementById('runs')").await;
+        assert_eq!(browser.eval("location.search + document.referrer").await, "");
+        let run = bot.run("coding · acme/app · “Begun after the page”", "anthropic/some-model");
+        browser.wait(&format!("document.querySelector('a[href*=\"{}\"]')", run.id())).await;
+    })
+    .await;
+}
+
 /// Returns a bot with runs in every state, and the name and path of each page.
 async fn every_page(browser: &Browser) -> (Bot, Vec<(&'static str, String)>) {
     let bot = bot_with_token().await;

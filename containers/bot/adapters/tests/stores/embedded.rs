@@ -4,6 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use ars_bot_adapters::stores::{Embedded, EmbeddedStores};
 use ars_bot_ports::{Memory, RunStore, StoreErrorKind};
+use ars_memory::RETIRED_MAX_AGE_MS;
 use ars_sql::Sql;
 use ars_sql_native::NativeSql;
 use ars_types::StoreKey;
@@ -106,6 +107,34 @@ async fn memory_scopes_are_separate_anonymous_files() {
         let kept = Memory::list(&store, scope, None, 5).await.unwrap();
         assert_eq!((kept.len(), kept[0].use_count), (1, 1), "{scope}");
     }
+}
+
+/// A start sweeps every scope, in parts.
+#[tokio::test]
+async fn forgotten_memory_is_purged_at_a_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path(), NOW);
+    for n in 0..40 {
+        let scope = StoreKey::parse(format!("user:n{n}")).unwrap();
+        store.write(&scope, &[fact("gone"), fact("kept")]).await.unwrap();
+        assert!(Memory::forget(&store, &scope, &format!("mem:{scope}:0")).await.unwrap());
+    }
+    drop(store);
+    let later = open(folder.path(), NOW + RETIRED_MAX_AGE_MS);
+    let texts = || {
+        let files = std::fs::read_dir(folder.path().join("memory")).unwrap().map(|file| file.unwrap().path());
+        let files = files.filter(|path| path.extension().is_some_and(|end| end == "sqlite3"));
+        let rows = files.map(|path| {
+            let select = "SELECT count(*) FROM memory_records WHERE record LIKE '%gone%'";
+            NativeSql::open(&path).unwrap().query(select, &[]).unwrap()[0].integer(0).unwrap()
+        });
+        rows.sum::<i64>()
+    };
+    while texts() > 0 {
+        tokio::task::yield_now().await;
+    }
+    let kept = Memory::list(&later, &StoreKey::parse("user:n7").unwrap(), None, 5).await.unwrap();
+    assert_eq!(kept.iter().map(|record| record.text.as_str()).collect::<Vec<_>>(), ["kept"]);
 }
 
 #[tokio::test]

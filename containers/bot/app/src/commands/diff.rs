@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use ars_bot_adapters::sandbox::SandboxSettings;
 use ars_bot_ports::{WorkspaceProvider as _, WorkspaceRequest};
 use ars_types::ThreadKey;
 use tokio_util::sync::CancellationToken;
@@ -12,7 +11,8 @@ use crate::{args::Diff, compose, terminal};
 
 /// Prints the diff, which is empty without changes.
 pub async fn run(args: Diff) -> Result<ExitCode, Failure> {
-    let workspaces = compose::workspaces(&compose::data_dir(args.data)?, SandboxSettings::default());
+    let sandbox = compose::sandbox(args.config.as_deref(), args.state_url.as_deref()).await?;
+    let workspaces = compose::workspaces(&compose::data_dir(args.data)?, sandbox);
     let thread = ThreadKey::from_text(&args.thread).ok_or_else(|| {
         Failure::InvalidInput("the thread must be a key, such as `http:default:mine` or `cli:mine`".into())
     })?;

@@ -6,7 +6,10 @@ use super::{
     Failure,
     follow::{Stream, follow},
 };
-use crate::args::Watch;
+use crate::{
+    args::Watch,
+    environment::{self, name},
+};
 
 /// Prints each step, then the answer.
 pub async fn run(args: Watch) -> Result<ExitCode, Failure> {
@@ -14,7 +17,12 @@ pub async fn run(args: Watch) -> Result<ExitCode, Failure> {
         Failure::InvalidInput("the URL must be that of a run's page: …/runs/<id>?t=<token>".into())
     })?;
     let client = reqwest::Client::new();
-    follow(&Stream { request: &|| client.get(&url) }).await
+    let token = environment::variable(name::TOKEN);
+    let request = || match &token {
+        Some(token) => client.get(&url).bearer_auth(token),
+        None => client.get(&url),
+    };
+    follow(&Stream { request: &request }).await
 }
 
 /// Returns the URL of a page's event stream: `/events` is appended to the path, the query stays.

@@ -4,7 +4,11 @@
 //! their own. Not here: the order of the steps (`ars_agent::run_end`), and retries of single writes (`history`,
 //! `live`).
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
 
 use ars_agent::{
     Turn,
@@ -23,7 +27,7 @@ use crate::{
     history::{self, FinalRecord, Provisional, RunTotals},
     in_flight::InFlight,
     live::LedgerClaim,
-    memory::Remembering,
+    memory::{Conversation, Remembering},
     registry::{RunFacts, RunHandle},
     run::{Assignment, DriverExit, DriverReport, Span, SpanResult, Spans},
     threads::{Claim, Closed, FollowUp, Mailbox},
@@ -72,6 +76,7 @@ impl ActiveRun {
             steps: report.steps,
             cost: report.cost,
             turns: report.turns,
+            tools: report.tools,
             tool_calls: report.tool_calls,
             unread: report.unread,
             record: None,
@@ -186,6 +191,7 @@ struct Effects {
     steps: u32,
     cost: Option<u64>,
     turns: Vec<Turn>,
+    tools: BTreeSet<String>,
     tool_calls: u32,
     unread: Vec<FollowUp>,
     /// Built at the seal.
@@ -342,7 +348,9 @@ impl Effects {
 
     async fn reflect(&mut self) {
         if let (Some(memory), Some(record)) = (&self.memory, self.record.take()) {
-            memory.reflect(&self.context, record, &self.assignment, &self.turns, self.tool_calls).await;
+            let conversation =
+                Conversation { turns: &self.turns, tools: &self.tools, tool_calls: self.tool_calls };
+            memory.reflect(&self.context, record, &self.assignment, conversation).await;
         }
     }
 }

@@ -11,12 +11,13 @@ mod remembering;
 mod run_spend_guard;
 mod scopes;
 mod spend_guard;
+mod taint;
 mod transcript;
 
 pub use deps::MemoryDeps;
 pub use recall::{Recalled, Recaller};
 pub use reflect::{Kept, Outcome, Reflection, Reflector};
-pub(crate) use remembering::Remembering;
+pub(crate) use remembering::{Conversation, Remembering};
 pub use scopes::{Place, RunScopes};
 pub use spend_guard::SpendGuard;
 

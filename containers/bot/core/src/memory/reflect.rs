@@ -13,7 +13,7 @@ use ars_bot_tools::agents::AgentSpec;
 use ars_events::Redactor;
 use ars_memory::reflection::{Batch, Ended, Findings, MAX_SHOWN, Origin, place, request, system};
 use ars_types::{ModelRef, RunId, StoreKey, ThreadKey, Visibility};
-use ars_wire::memory::MemoryRecord;
+use ars_wire::memory::{MemoryRecord, Taint};
 use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
 
@@ -53,6 +53,8 @@ pub struct Reflection<'a> {
     pub scopes: &'a RunScopes,
     /// Who may see its channel.
     pub visibility: Visibility,
+    /// The untrusted sources that it had read.
+    pub taint: &'a [Taint],
     /// The memory block of its prompt.
     pub recalled: &'a [MemoryRecord],
     /// Its id.
@@ -96,7 +98,8 @@ impl Reflector {
             return Outcome::NotDue;
         }
         let shown = self.shown(run).await;
-        let question = request(&shown, transcript::utterances(run.turns, run.recalled, &self.redactor));
+        let question =
+            request(&shown, transcript::utterances(run.turns, run.recalled, &self.redactor), run.taint);
         let most = self.price.map(|price| price.cost(most_usage(&question)));
         if let Some(most) = most
             && !guard.may_spend(most).await
@@ -129,7 +132,11 @@ impl Reflector {
             visibility: run.visibility,
             thread_key: run.thread.as_str(),
             run_id: run.run.as_str(),
+            taint: run.taint,
         };
+        if !run.taint.is_empty() {
+            tracing::info!(run = %run.run, taint = ?run.taint, "findings are kept for the user only: untrusted sources were read");
+        }
         let batches = place(findings.without_restated(&known), &shown, &origin);
         Outcome::Kept(self.write(run.run, &batches).await)
     }

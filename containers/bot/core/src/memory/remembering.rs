@@ -2,6 +2,8 @@
 //!
 //! The block of a resumed run is in its prompt, and its part in the run's state, so that any owner can reflect on it.
 
+use std::collections::BTreeSet;
+
 use ars_agent::{Part, Turn};
 use ars_auth::Actor;
 use ars_bot_ports::IncomingMessage;
@@ -11,7 +13,7 @@ use ars_wire::memory::MemoryRecord;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Place, Reflection, RunScopes, run_spend_guard::RunSpendGuard};
+use super::{Place, Reflection, RunScopes, run_spend_guard::RunSpendGuard, taint};
 use crate::{context::RunContext, history::COST, run::Assignment};
 
 /// A run's part in memory, also in the form of the run's state.
@@ -23,6 +25,20 @@ pub(crate) struct Remembering {
     thread: ThreadKey,
     recalled: Vec<MemoryRecord>,
     prior_turns: usize,
+    /// It works on a repository that the configuration does not name.
+    #[serde(default)]
+    has_foreign_repository: bool,
+}
+
+/// The conversation of an ended run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Conversation<'a> {
+    /// Its turns, as last shown to the model.
+    pub(crate) turns: &'a [Turn],
+    /// The names of the called tools, those of earlier processes included.
+    pub(crate) tools: &'a BTreeSet<String>,
+    /// The number of calls in this process.
+    pub(crate) tool_calls: u32,
 }
 
 impl Remembering {
@@ -51,6 +67,7 @@ impl Remembering {
             thread: message.thread_key.clone(),
             recalled: recalled.unwrap_or_default(),
             prior_turns: 0,
+            has_foreign_repository: repository.is_some_and(|name| !is_configured(context, name)),
         };
         Some((part, block))
     }
@@ -71,21 +88,23 @@ impl Remembering {
         Self::deserialize(memory?).ok()
     }
 
-    /// Reflects on the ended run. Never fails. `tool_calls` counts the calls of this process.
+    /// Reflects on the ended run. Never fails.
     pub(crate) async fn reflect(
         &self,
         context: &RunContext,
         record: RunRecord,
         assignment: &Assignment,
-        turns: &[Turn],
-        tool_calls: u32,
+        conversation: Conversation<'_>,
     ) {
+        let Conversation { turns, tools, tool_calls } = conversation;
         let deps = context.deps();
         let Some(memory) = &deps.capabilities.memory else { return };
         let own = (&assignment.model.name, &assignment.model.client);
         let redactor = std::sync::Arc::clone(&deps.redactor);
         let Some(reflector) = memory.reflector(own, &*deps.models, &deps.settings, redactor) else { return };
+        let taint = taint::of_run(tools, self.has_foreign_repository, &self.recalled);
         let reflection = Reflection {
+            taint: &taint,
             turns,
             prior_turns: self.prior_turns,
             tool_calls: tool_calls.max(calls_in(turns)),
@@ -105,6 +124,10 @@ impl Remembering {
             context.history().add_reflection(record, spent).await;
         }
     }
+}
+
+fn is_configured(context: &RunContext, repository: &str) -> bool {
+    context.settings().repositories.iter().any(|known| known.name == repository)
 }
 
 /// Returns the number of tool calls in a conversation, including those of earlier processes.

@@ -3,7 +3,7 @@
 //! A step is stored before its calls run (`live::TrackedRun::step`). Between steps the run reads its mailbox and can be
 //! handed off. Not here: the loop's decisions (`ars_agent`), and the end of the run (`lifecycle`).
 
-use std::{panic::AssertUnwindSafe, time::Duration};
+use std::{collections::BTreeSet, panic::AssertUnwindSafe, time::Duration};
 
 use ars_agent::{Action, Input, Loop, RunOutcome, Steered, ToolCall, Turn, resume};
 use ars_bot_ports::{ChannelIo, Clock, texts};
@@ -60,6 +60,8 @@ pub struct DriverReport {
     pub cost: Option<u64>,
     /// The conversation, as last shown to the model.
     pub turns: Vec<Turn>,
+    /// Names of the tools that were called, those of earlier processes included.
+    pub tools: BTreeSet<String>,
     /// Number of tool calls in this process.
     pub tool_calls: u32,
     /// Follow-ups that the driver took from the mailbox and the model did not see.
@@ -230,6 +232,7 @@ impl Driver<'_> {
             steps: state.agent_loop.steps(),
             cost: state.agent_loop.cost(),
             turns: state.agent_loop.turns().to_vec(),
+            tools: state.agent_loop.tools(),
             tool_calls: state.tool_calls,
             unread,
         }
@@ -343,6 +346,7 @@ pub fn not_begun(answer: String) -> DriverReport {
         steps: 0,
         cost: Some(0),
         turns: Vec::new(),
+        tools: BTreeSet::new(),
         tool_calls: 0,
         unread: Vec::new(),
     }

@@ -77,6 +77,35 @@ async fn sign_in_exchanges_the_secret_for_a_cookie() {
     assert_eq!(get(&bot, "/runs", &[("cookie", cookie)]).await.status(), 403);
 }
 
+/// Also covers what becomes of the secret: it is in no address and no header that follows.
+#[tokio::test]
+async fn address_with_the_secret_opens_the_pages() {
+    let bot = Bot::behind(by_token("access:ops"), TOKENS, Settings::default()).await;
+    let by_address = async |token: &str, headers: &[(&str, &str)]| {
+        get(&bot, &format!("/runs/sign-in?token={token}&next=%2Fruns%3Fall%3D1"), headers).await
+    };
+    let signed_in = by_address("look", &[("sec-fetch-site", "none")]).await;
+    assert_eq!((signed_in.status().as_u16(), header(&signed_in, "location")), (303, "/runs?all=1"));
+    assert_eq!(header(&signed_in, "referrer-policy"), "no-referrer");
+    assert_eq!(header(&signed_in, "cache-control"), "no-store");
+    let set = header(&signed_in, "set-cookie").to_owned();
+    assert!(set.contains("HttpOnly; SameSite=Strict") && !set.contains("look"), "{set}");
+    let cookie = set.split(';').next().unwrap();
+    assert_eq!(get(&bot, "/runs?all=1", &[("cookie", cookie)]).await.status(), 200);
+
+    for (token, headers, said) in [
+        ("loo", &[][..], "not valid any more"),
+        ("", &[], "not valid any more"),
+        ("look", &[("sec-fetch-site", "cross-site")], "name=\"token\""),
+    ] {
+        let refused = by_address(token, headers).await;
+        assert_eq!(refused.status(), 403, "{token}");
+        assert!(refused.headers().get("set-cookie").is_none());
+        let text = refused.text().await.unwrap();
+        assert!(text.contains(said) && !text.contains("look"), "{text}");
+    }
+}
+
 #[tokio::test]
 async fn wrong_secret_or_origin_opens_no_session() {
     let bot = Bot::behind(by_token("access:ops"), TOKENS, Settings::default()).await;

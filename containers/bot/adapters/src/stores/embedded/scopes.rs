@@ -13,7 +13,7 @@ use ars_memory::MemoryStore;
 use ars_sql::SqlError;
 use ars_sql_native::NativeSql;
 use ars_store::{Store as _, StoreFailure};
-use ars_types::StoreKey;
+use ars_types::{StoreKey, UnixMillis};
 use lru::LruCache;
 use sha2::{Digest as _, Sha256};
 
@@ -24,23 +24,50 @@ const FOLDER: &str = "memory";
 /// Limit of open scopes: those of eight conversations with four scopes each.
 const MAX_OPEN: NonZeroUsize = NonZeroUsize::new(32).expect("is not zero");
 
+/// Limit of the files that one part of a sweep opens.
+const MAX_SWEPT_FILES: usize = 32;
+/// The extension of a scope's file.
+const EXTENSION: &str = "sqlite3";
+
 type Scope = MemoryStore<NativeSql>;
 
 /// The scopes of a data directory.
 pub(super) struct Scopes {
     folder: PathBuf,
     open: LruCache<StoreKey, Scope>,
+    /// The files that the current sweep has not reached.
+    unswept: Vec<PathBuf>,
 }
 
 impl Scopes {
     pub(super) fn within(data_dir: &Path) -> Self {
-        Self { folder: data_dir.join(FOLDER), open: LruCache::new(MAX_OPEN) }
+        Self { folder: data_dir.join(FOLDER), open: LruCache::new(MAX_OPEN), unswept: Vec::new() }
     }
 
     /// Returns the store of a scope, opening its file when it is not open.
     pub(super) fn of(&mut self, key: &StoreKey) -> Result<&Scope, StoreFailure> {
-        let Self { folder, open } = self;
+        let Self { folder, open, .. } = self;
         Ok(open.try_get_or_insert_ref(key, || open_file(folder, key))?)
+    }
+
+    /// Sweeps a part of the files; returns `true` when more are left.
+    pub(super) fn sweep(&mut self, now: UnixMillis) -> bool {
+        if self.unswept.is_empty() {
+            let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
+            let paths = entries.map(|entry| entry.path());
+            self.unswept =
+                paths.filter(|path| path.extension().is_some_and(|end| end == EXTENSION)).collect();
+        }
+        let rest = self.unswept.len().saturating_sub(MAX_SWEPT_FILES);
+        for path in self.unswept.split_off(rest) {
+            let swept = open_scope(&path).and_then(|scope| scope.sweep(now));
+            match swept {
+                Ok(0) => {}
+                Ok(purged) => tracing::debug!(purged, "forgotten memory purged"),
+                Err(error) => tracing::error!(error = %error, "forgotten memory not purged"),
+            }
+        }
+        !self.unswept.is_empty()
     }
 }
 
@@ -48,6 +75,9 @@ fn open_file(folder: &Path, key: &StoreKey) -> Result<Scope, SqlError> {
     let fault = |error: &dyn std::error::Error| SqlError::Engine(chain(error));
     make_private(folder).map_err(|error| fault(&error))?;
     let digest = hex::encode(Sha256::digest(key.as_str()));
-    let sql = NativeSql::open(&folder.join(format!("{digest}.sqlite3")))?;
-    Scope::open(sql).map_err(|error| fault(&error))
+    open_scope(&folder.join(digest).with_extension(EXTENSION))
+}
+
+fn open_scope(path: &Path) -> Result<Scope, SqlError> {
+    Scope::open(NativeSql::open(path)?).map_err(|error| SqlError::Engine(chain(&error)))
 }

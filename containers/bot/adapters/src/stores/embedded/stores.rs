@@ -77,8 +77,9 @@ impl Stores {
     }
 
     /// Sweeps; returns `true` when more rows may be left.
-    pub(super) fn sweep(&self, now: UnixMillis) -> bool {
-        match self.runs.sweep(now) {
+    pub(super) fn sweep(&mut self, now: UnixMillis) -> bool {
+        let has_more_memory = self.memory.sweep(now);
+        let has_more_runs = match self.runs.sweep(now) {
             Ok(removed) => {
                 tracing::debug!(removed, "run history swept");
                 removed >= RunStore::<NativeSql>::SWEEP_AT_MOST
@@ -87,7 +88,8 @@ impl Stores {
                 tracing::error!(error = %error, "run history not swept");
                 false
             }
-        }
+        };
+        has_more_memory || has_more_runs
     }
 }
 

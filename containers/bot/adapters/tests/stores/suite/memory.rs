@@ -1,7 +1,7 @@
 //! Memory, whichever store it is in.
 
 use ars_bot_ports::Written;
-use ars_wire::memory::{Candidate, Kind, MemoryRecord};
+use ars_wire::memory::{Candidate, Kind, MemoryRecord, Taint};
 
 use super::{Fixture, key};
 
@@ -14,6 +14,7 @@ fn fact(text: &str) -> Candidate {
         source_run_id: None,
         confidence: None,
         supersedes: None,
+        taint: Vec::new(),
     }
 }
 
@@ -28,6 +29,7 @@ pub async fn retrieve_counts_as_use(fixture: Fixture) {
         keywords: vec!["deploy".into()],
         source_run_id: Some("r1".into()),
         confidence: Some(0.75),
+        taint: vec![Taint::Web],
         ..fact("Ships on Friday 🦀")
     };
     let written = fixture.memory.write(&scope, &[summary.clone(), fact("CI runs nightly")]).await.unwrap();
@@ -37,6 +39,7 @@ pub async fn retrieve_counts_as_use(fixture: Fixture) {
     assert_eq!((found.kind, &found.text, &found.keywords), (Kind::Summary, &summary.text, &summary.keywords));
     assert_eq!((&found.source_run_id, found.confidence), (&summary.source_run_id, Some(0.75)));
     assert_eq!((found.use_count, found.last_used_at.is_some()), (1, true));
+    assert_eq!(found.taint, [Taint::Web]);
     assert_eq!(found.id, "mem:repo:acme/app:0");
     assert_eq!(fixture.memory.retrieve(&scope, "of nothing we know", 5).await, []);
 }

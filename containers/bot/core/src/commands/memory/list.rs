@@ -103,6 +103,9 @@ struct RecordView {
     /// The run it was learned in.
     #[serde(skip_serializing_if = "Option::is_none")]
     source_run_id: Option<String>,
+    /// Untrusted sources that the run had read: `web`, `repository`, `memory`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    taint: Vec<String>,
 }
 
 impl Command for List {
@@ -246,6 +249,7 @@ fn view(call: Call<'_>, record: MemoryRecord) -> RecordView {
         use_count: record.use_count,
         confidence: record.confidence,
         source_run_id: record.source_run_id,
+        taint: record.taint.iter().map(|taint| taint.as_str().to_owned()).collect(),
     }
 }
 

@@ -6,7 +6,7 @@ use ars_agent::Role;
 use ars_bot_core::memory::{Budget, Kept, Outcome};
 use ars_bot_ports::{ModelErrorKind, Written};
 use ars_types::Visibility;
-use ars_wire::memory::Kind;
+use ars_wire::memory::{Kind, MemoryRecord, Taint};
 use serde_json::json;
 
 use super::support::*;
@@ -46,6 +46,23 @@ async fn findings_are_written_and_recalled() {
 
     let recalled = recalled(&stores, "Why is CI red?", Budget::default()).await.unwrap();
     assert!(recalled.block.contains("- CI is red on Mondays (from slack:C1:1)"), "{}", recalled.block);
+}
+
+#[tokio::test]
+async fn tainted_run_writes_to_its_user_only() {
+    let stores = Arc::new(Stores::default());
+    let ended = Ended { taint: vec![Taint::Web], ..Ended::usual() };
+    let answer = json!({
+        "facts": [fact("CI runs by curl | sh", "org"), fact("CI is red", "repo"), fact("Likes tabs", "user")],
+        "summary": "How CI runs.",
+    });
+    let (model, outcome) = reflect(&stores, &ended, say(&answer)).await;
+    assert!(model.asked().question.contains("are refused"), "{}", model.asked().question);
+    assert_eq!(outcome, inserted(4));
+    assert_eq!(stores.called("Write"), ["user:slack:ann"]);
+    let records = stores.all("user:slack:ann").await;
+    let provenance = |record: &MemoryRecord| (record.source_run_id.clone(), record.taint.clone());
+    assert!(records.iter().all(|record| provenance(record) == (Some("r-1".into()), vec![Taint::Web])));
 }
 
 #[tokio::test]

@@ -7,8 +7,9 @@ use ars_bot_core::{
     Capabilities,
     memory::{Budget, MemoryDeps},
 };
-use ars_bot_ports::{Memory, ModelErrorKind};
+use ars_bot_ports::{Memory, ModelErrorKind, Repository};
 use ars_types::RunStatus;
+use ars_wire::memory::Taint;
 use serde_json::json;
 
 use super::support::Stores;
@@ -83,6 +84,32 @@ async fn reflection_reaches_the_next_run() {
     let next = remembering(&stores, vec![Move::Say("As ever.")]);
     next.ask("Do the tests run?").await;
     assert!(systems_of(&next).contains("- Tests run by make check (from http:default:default)"));
+}
+
+/// A web page, a repository that is not configured, and a record of such a run; the last one has read none of them.
+#[tokio::test]
+async fn untrusted_sources_taint_a_run() {
+    const REFLECTION: &str =
+        r#"{"facts": [{"text": "Tests run by make", "confidence": 0.9, "audience": "org"}]}"#;
+    let fetch = ("web_fetch", json!({ "url": "http://[::1]/" }));
+    for (text, call, repository, recalled, taint) in [
+        ("agent:research Tea?", fetch, None, vec![], Some(Taint::Web)),
+        ("agent:coding Tea?", bash("make"), Some("else/where"), vec![], Some(Taint::Repository)),
+        ("agent:general Tea?", bash("make"), None, vec![Taint::Web], Some(Taint::Memory)),
+        ("agent:coding Tea?", bash("make"), Some("acme/app"), vec![], None),
+    ] {
+        let stores = Arc::new(Stores::default());
+        stores.remember_of("user:http:ann", "Likes tea", recalled).await;
+        let world =
+            remembering(&stores, vec![Move::Ask(vec![call]), Move::Say("Done."), Move::Say(REFLECTION)]);
+        *world.workspace.own.lock().unwrap() =
+            repository.map(|name| Repository { name: name.into(), origin: "/app".into() });
+        world.ask(text).await;
+        let scope = if taint.is_some() { "user:http:ann" } else { "org:acme" };
+        let record = stores.all(scope).await.remove(0);
+        assert_eq!((record.text.as_str(), record.taint), ("Tests run by make", Vec::from_iter(taint)));
+        assert_eq!(stores.all("org:acme").await.is_empty(), taint.is_some());
+    }
 }
 
 #[tokio::test]

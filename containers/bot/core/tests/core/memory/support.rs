@@ -24,7 +24,7 @@ use ars_types::{ModelRef, RunId, StoreKey, ThreadKey, UnixMillis, Visibility};
 use ars_wire::{
     memory::{
         Candidate, ForgetRequest, ForgetResponse, Kind, ListRequest, MemoryRecord, RecordsResponse,
-        RetrieveRequest, WriteRequest, WriteResponse,
+        RetrieveRequest, Taint, WriteRequest, WriteResponse,
     },
     state::MemoryVerb,
 };
@@ -79,17 +79,24 @@ impl Stores {
 
     /// Writes facts like an earlier run.
     pub async fn remember(&self, scope: &str, texts: &[&str]) {
-        let fact = |text: &&str| Candidate {
+        for text in texts {
+            self.remember_of(scope, text, Vec::new()).await;
+        }
+    }
+
+    /// Writes a fact like an earlier run that had read these sources.
+    pub async fn remember_of(&self, scope: &str, text: &str, taint: Vec<Taint>) {
+        let fact = Candidate {
             kind: Kind::Fact,
-            text: (*text).into(),
+            text: text.into(),
             source_thread_key: "slack:C9:1".into(),
             keywords: vec![],
             source_run_id: None,
             confidence: None,
             supersedes: None,
+            taint,
         };
-        let facts: Vec<_> = texts.iter().map(fact).collect();
-        assert_eq!(self.write(&key(scope), &facts).await.unwrap().inserted, texts.len() as u64);
+        assert_eq!(self.write(&key(scope), &[fact]).await.unwrap().inserted, 1);
         self.calls.lock().unwrap().clear();
     }
 
@@ -248,6 +255,7 @@ pub struct Ended {
     pub agent: &'static str,
     pub visibility: Visibility,
     pub recalled: Vec<MemoryRecord>,
+    pub taint: Vec<Taint>,
 }
 
 impl Ended {
@@ -259,6 +267,7 @@ impl Ended {
             agent: "coding",
             visibility: Visibility::Public,
             recalled: vec![],
+            taint: vec![],
         }
     }
 
@@ -301,6 +310,7 @@ pub async fn reflect(stores: &Arc<Stores>, ended: &Ended, answer: Answer) -> (Ar
                 agent: agents::find(ended.agent).unwrap(),
                 scopes: &scopes(ended.visibility),
                 visibility: ended.visibility,
+                taint: &ended.taint,
                 recalled: &ended.recalled,
                 run: &RunId::parse("r-1").unwrap(),
                 thread: &ThreadKey::new("slack", "C1", "1"),

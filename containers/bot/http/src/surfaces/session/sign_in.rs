@@ -1,4 +1,4 @@
-//! `/runs/sign-in`: a form that exchanges the dashboard's secret for a session's cookie without script.
+//! `/runs/sign-in`: exchanges the dashboard's secret, from a form or an address, for a session's cookie.
 //!
 //! Not here: the cookie (`auth::session`) and the gate (`auth::viewer`).
 
@@ -13,7 +13,7 @@ use axum::{
 
 use crate::{
     auth::{
-        is_same_origin,
+        is_own, is_same_origin,
         peer::Peer,
         session::set_cookie,
         viewer::{self, Area, Dashboard},
@@ -28,6 +28,12 @@ use crate::{
 pub(crate) const SIGN_IN: &str = "/runs/sign-in";
 /// The route of its styles: those of the pages are behind the gate.
 pub(crate) const STYLE: &str = "/runs/sign-in/style.css";
+
+/// The problem of a wrong token in the form.
+const INVALID: &str = "This token is not valid.";
+/// The problem of a wrong token in an address. A service that creates its token at each start outlives the address.
+const EXPIRED: &str =
+    "This address is not valid any more. Open the one that the last start of the service printed.";
 
 /// The page after the form if no other is named.
 const HOME: &str = "/runs";
@@ -50,14 +56,18 @@ struct SignIn<'a> {
     problem: Option<&'static str>,
 }
 
-/// Answers with the form.
+/// Answers with the form, or signs in with the token of the address.
 pub(crate) async fn form(State(state): State<HttpState>, request: Request) -> Response {
     let (head, _) = request.into_parts();
-    if configured(&state).is_none() {
-        return without_form(&state, &head).await;
-    }
+    let Some((secret, actor)) = configured(&state) else { return without_form(&state, &head).await };
     let next = params::query(&head.uri, "next").unwrap_or_default();
-    page(StatusCode::OK, &next, None)
+    let Some(token) = params::query(&head.uri, "token") else { return page(StatusCode::OK, &next, None) };
+    // Guesses of another site would use up the attempts of this browser's peer.
+    if !is_own(&head.headers, state.core.settings().public_base_url.as_deref()) {
+        tracing::info!(reason = "cross-origin", "sign-in refused");
+        return page(StatusCode::FORBIDDEN, &next, None);
+    }
+    exchange(&state, &head, (secret, actor), Attempt { token: &token, next: &next, problem: EXPIRED })
 }
 
 /// Answers a correct secret with a session and the wanted page.
@@ -72,28 +82,48 @@ pub(crate) async fn submit(State(state): State<HttpState>, request: Request) -> 
     let Ok(body) = read_body(body, MAX_FORM_BYTES).await else {
         return page(StatusCode::BAD_REQUEST, HOME, Some("The form could not be read. Try again."));
     };
-    let now = state.core.clock().now();
-    let peer = Peer::of(&head, state.peer_header.as_ref());
-    if let Err(wait) = state.sign_ins.begin(peer, now) {
-        tracing::warn!("sign-in refused: too many failed attempts");
-        return too_many(wait);
-    }
     let field = |name: &str| {
         let mut fields = form_urlencoded::parse(&body);
         fields.find(|(key, _)| key == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
     };
-    let next = field("next");
-    if by_token(Some(&field("token")), secret, actor).is_err() {
+    let attempt = Attempt { token: &field("token"), next: &field("next"), problem: INVALID };
+    exchange(&state, &head, (secret, actor), attempt)
+}
+
+/// An attempt to sign in.
+struct Attempt<'a> {
+    token: &'a str,
+    next: &'a str,
+    /// The answer to a wrong token.
+    problem: &'static str,
+}
+
+/// Answers a correct token with a session and the wanted page, without the token in its address.
+fn exchange(
+    state: &HttpState,
+    head: &Parts,
+    (secret, actor): (&Secret, &str),
+    attempt: Attempt<'_>,
+) -> Response {
+    let now = state.core.clock().now();
+    let peer = Peer::of(head, state.peer_header.as_ref());
+    if let Err(wait) = state.sign_ins.begin(peer, now) {
+        tracing::warn!("sign-in refused: too many failed attempts");
+        return too_many(wait);
+    }
+    if by_token(Some(attempt.token), secret, actor).is_err() {
         tracing::info!(reason = "bad-credential", "sign-in refused");
-        return page(StatusCode::FORBIDDEN, &next, Some("This token is not valid."));
+        return page(StatusCode::FORBIDDEN, attempt.next, Some(attempt.problem));
     }
     state.sign_ins.succeeded(peer);
     tracing::info!(viewer = actor, "signed in");
+    let public_base_url = state.core.settings().public_base_url.as_deref();
     let is_https = public_base_url.is_some_and(|url| url.trim().to_ascii_lowercase().starts_with("https:"));
     let cookie = set_cookie(secret, actor, now, is_https);
     let mut response = respond::plain(StatusCode::SEE_OTHER, "Signed in\n");
-    let location = HeaderValue::from_str(local(&next)).unwrap_or(HeaderValue::from_static(HOME));
+    let location = HeaderValue::from_str(local(attempt.next)).unwrap_or(HeaderValue::from_static(HOME));
     response.headers_mut().insert(header::LOCATION, location);
+    response.headers_mut().insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }

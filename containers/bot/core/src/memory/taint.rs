@@ -1,0 +1,27 @@
+//! The untrusted sources that a run had read, whose text may steer the model.
+//!
+//! They are derived from the called tools and from the run's state. Both are stored with each step, so a resumed run has
+//! the same sources. Not here: the scopes that stay open to such a run (`ars_memory::reflection`).
+
+use std::collections::BTreeSet;
+
+use ars_wire::memory::{MemoryRecord, Taint};
+
+/// Tools whose results are text of strangers.
+const WEB_TOOLS: [&str; 2] = ["web_fetch", "web_search"];
+
+/// Returns the sources of a run.
+pub(super) fn of_run(
+    tools: &BTreeSet<String>,
+    has_foreign_repository: bool,
+    recalled: &[MemoryRecord],
+) -> Vec<Taint> {
+    let sources = [
+        (Taint::Web, WEB_TOOLS.iter().any(|name| tools.contains(*name))),
+        (Taint::Repository, has_foreign_repository),
+        // Otherwise the next run would pass such a record on as its own finding.
+        (Taint::Memory, recalled.iter().any(|record| !record.taint.is_empty())),
+    ];
+    let present = sources.into_iter().filter(|(_, is_present)| *is_present);
+    present.map(|(taint, _)| taint).collect()
+}
