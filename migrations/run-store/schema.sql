@@ -2,9 +2,9 @@
 
 -- `record` is the record without its events. Lists filter and order by the columns before it. An absent agent or
 -- repository is stored as empty text: a list of runs with an empty agent therefore reads `record` too, and no list can
--- select an empty repository. `plain` is 1 if `record` is returned unchanged. `brief` is the record with its size and without its
--- diagnosis, so that a list reads no more than it shows. It is NULL in rows of an earlier release, and for a record with
--- large other fields.
+-- select an empty repository. `plain` is 1 if `record` is returned unchanged. `brief` is the record with its size and
+-- without its diagnosis, so that a list reads no more than it shows. It is NULL in rows of an earlier release, and for a
+-- record with large other fields.
 CREATE TABLE runs (
   id TEXT PRIMARY KEY,
   finished_at REAL NOT NULL,

@@ -122,7 +122,8 @@ pub struct ListRequest {
     /// The viewer's filter; absent means every run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visible_to: Option<Value>,
-    /// Whether items have their diagnosis; absent means true. An older store ignores this field and the next.
+    /// Whether items have their diagnosis; absent means true.
+    /// An older store ignores this field and the next one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<bool>,
     /// Most rows to search. The page then has a cursor even if it is not full.

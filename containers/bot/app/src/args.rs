@@ -96,7 +96,8 @@ pub fn parse(arguments: &[OsString]) -> Command {
     parsed.unwrap_or_else(|error| error.exit())
 }
 
-/// Returns whether the arguments ask for help: by an option, or by `help` as a subcommand, also of a group.
+/// Returns whether the arguments ask for help, by an option or by `help` as a subcommand.
+/// A group has this subcommand too.
 /// Only then is the configuration read here: it may be a stream, which can be read once.
 fn asks_for_help(arguments: &[OsString]) -> bool {
     let words = arguments.get(1..).unwrap_or_default();

@@ -20,7 +20,8 @@ use crate::{
 const MAX_AHEAD_MS: i64 = 24 * 60 * 60 * 1000;
 /// Maximum bytes of a stored text: the platform's row limit (docs/platform.md) less its other columns.
 const MAX_TEXT: usize = 2_100_000;
-/// Maximum bytes of a record's brief form. Above it a list derives the form from the record, which shares the row limit.
+/// Maximum bytes of a record's brief form.
+/// Above it a list derives the form from the record, because both share the platform's row limit.
 const MAX_BRIEF: usize = 16_384;
 
 /// A record, prepared for storing.

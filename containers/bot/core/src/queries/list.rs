@@ -11,7 +11,8 @@ use super::{Queries, RunEntry, RunFilter, RunSummary};
 
 /// Most rows that the history returns at once.
 pub(super) const MAX_ROWS: u32 = 200;
-/// Most rows that the history searches for one request, whatever the filters. The page then has a cursor.
+/// Most rows that the history searches for one request.
+/// A page that ends there has a cursor.
 pub(super) const MAX_SCANNED: u32 = 5_000;
 
 /// The selected part of the list.
