@@ -201,7 +201,7 @@ async fn command_needs_no_model() {
     assert!(malformed.stderr.contains("error (refused): ⚠️ `config show`: "), "{}", malformed.stderr);
 }
 
-/// The request is the word of a subcommand, and a pipe can be read once.
+/// The thread has the name of a subcommand, and a pipe can be read once.
 #[tokio::test]
 async fn configuration_is_read_once_from_a_pipe() {
     let (machine, fake) = answering([Reply::text("At your service.")]).await;
@@ -219,7 +219,7 @@ async fn configuration_is_read_once_from_a_pipe() {
     let written = tokio::task::spawn_blocking(move || {
         std::fs::write(path, "[defaults]\nmodel = \"anthropic/claude-piped\"\n")
     });
-    let arguments = ["ask", "help", "--json", "--config", config.to_str().unwrap()];
+    let arguments = ["ask", "hi", "--thread", "help", "--config", config.to_str().unwrap()];
     let ended = run(&mut machine.ars_with(&fake.url(), &arguments)).await;
     ended.assert_code(0);
     written.await.unwrap().unwrap();
