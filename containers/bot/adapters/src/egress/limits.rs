@@ -17,6 +17,6 @@ pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 /// Time without a byte after which a connection is closed.
 pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 /// Timeout for the listener that a command's network namespace hands over.
-pub(super) const HANDOVER_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const HANDOVER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Refused hosts that one run reports.
 pub(super) const MAX_REPORTED: usize = 32;
