@@ -4,6 +4,7 @@ mod abridge;
 mod first_line;
 mod placement;
 mod post;
+mod provider;
 mod reading_diff;
 mod submission;
 mod target;
@@ -13,6 +14,7 @@ pub use abridge::{AbridgeRefused, Abridged, Abridgement, Decided, Job, ReviewRun
 pub use first_line::{End, prepend_status_line};
 pub use placement::{Finding, InlineComment, MAX_FINDING_CHARS, Placed, place};
 pub use post::{Action, Input, Outcome, ReviewPost, Submitted, Unposted};
+pub use provider::{AbridgerParts, Provider, ReadingDiffSettings};
 pub use reading_diff::readable_diff;
 pub use submission::{OwnReview, Submission, is_posted};
 pub use target::{
