@@ -1,0 +1,10 @@
+//! Decisions about residents: repository environments that are kept warm between runs.
+//!
+//! Pure: no clock and no I/O. The state machine of the lifecycle, rules of admission, and the plans of each operation
+//! as data. Not here: the objects that store the state, and the daemon in the container that runs the plans.
+#![forbid(unsafe_code)]
+
+pub mod lifecycle;
+pub mod names;
+pub mod refusal;
+pub mod snapshot;

@@ -1,0 +1,6 @@
+//! The lifecycle on a simulated platform.
+
+mod incidents;
+mod model;
+mod table;
+mod world;
