@@ -4,7 +4,11 @@
 //! as data. Not here: the objects that store the state, and the daemon in the container that runs the plans.
 #![forbid(unsafe_code)]
 
+pub mod disk;
 pub mod lifecycle;
 pub mod names;
+pub mod pool;
 pub mod refusal;
+pub mod registry;
 pub mod snapshot;
+pub mod thread;

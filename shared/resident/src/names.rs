@@ -219,11 +219,8 @@ impl StrictThreadKey {
         {
             return strict;
         }
-        let platform: String = text
-            .chars()
-            .take_while(char::is_ascii_lowercase)
-            .take(THREAD_PLATFORM_MAX_CHARS)
-            .collect();
+        let platform: String =
+            text.chars().take_while(char::is_ascii_lowercase).take(THREAD_PLATFORM_MAX_CHARS).collect();
         let platform = if platform.is_empty() { "thread" } else { &platform };
         Self(format!("{platform}:{DIGEST_MARK}{}", hex(&Sha256::digest(text))))
     }
@@ -241,7 +238,7 @@ impl TreePath {
 }
 
 impl LockfileKey {
-    /// Returns the key of a committed lockfile listing, as `git ls-tree` prints it. An empty listing has a key too.
+    /// Returns the key of a committed lockfile listing. An empty listing has a key too.
     pub fn of_listing(listing: &str) -> Self {
         Self(hex(&Sha256::digest(listing)))
     }
@@ -271,7 +268,17 @@ mod tests {
     fn resources_are_short_lower_case_slugs() {
         assert_eq!(Resource::parse("repo:acme/app").unwrap().slug(), "acme/app");
         let long = format!("repo:a/{}", "b".repeat(57));
-        for bad in ["", "acme/app", "repo:", "repo:acme", "repo:Acme/app", "org:acme/app", "repo:a/../b", "repo:-a/b", &long] {
+        for bad in [
+            "",
+            "acme/app",
+            "repo:",
+            "repo:acme",
+            "repo:Acme/app",
+            "org:acme/app",
+            "repo:a/../b",
+            "repo:-a/b",
+            &long,
+        ] {
             assert!(Resource::parse(bad).is_err(), "{bad}");
         }
         assert!(Resource::parse(&long[..63]).is_ok());

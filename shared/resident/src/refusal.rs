@@ -182,7 +182,9 @@ impl Refusal {
             // These bodies have no details.
             (Token::Unauthorized | Token::UnknownRoute, _) | (_, "") => word.to_owned(),
             // The failing step is part of the token.
-            (Token::AttachFailed | Token::OpFailed | Token::WriteFailed, detail) if detail.starts_with("at ") => {
+            (Token::AttachFailed | Token::OpFailed | Token::WriteFailed, detail)
+                if detail.starts_with("at ") =>
+            {
                 format!("{word} {detail}")
             }
             (_, detail) => format!("{word}: {detail}"),
@@ -254,7 +256,10 @@ mod tests {
         let main = RefName::parse("main").unwrap();
         let body = json(Refusal::needs_ref(main));
         assert_eq!((&body["needs"], &body["defaultRef"]), (&"ref".into(), &"main".into()));
-        assert_eq!(json(Refusal::new(Token::Unauthorized, "x")), serde_json::json!({"error": "unauthorized"}));
+        assert_eq!(
+            json(Refusal::new(Token::Unauthorized, "x")),
+            serde_json::json!({"error": "unauthorized"})
+        );
         let body = json(Refusal::new(Token::DiskPressure, "too little room").in_state(StateWord::Warm));
         assert_eq!(body["reason"], "disk-pressure");
         assert_eq!(body["state"], "warm");
@@ -266,6 +271,10 @@ mod tests {
     fn error_hides_secrets() {
         let token = format!("ghp_{}", "a1".repeat(18));
         let refusal = Refusal::new(Token::OpFailed, &format!("remote: {token}\u{1b}[31m"));
-        assert!(!refusal.error().contains(&token) && !refusal.error().contains('\u{1b}'), "{}", refusal.error());
+        assert!(
+            !refusal.error().contains(&token) && !refusal.error().contains('\u{1b}'),
+            "{}",
+            refusal.error()
+        );
     }
 }

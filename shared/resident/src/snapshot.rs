@@ -24,9 +24,8 @@ impl Stamp {
         if self.sha != *sha {
             return Some(format!("the mirror is at {sha}, the snapshot at {}", self.sha));
         }
-        (self.lockfile_hash != *key).then(|| {
-            format!("the lockfile key is {key}, that of the snapshot {}", self.lockfile_hash)
-        })
+        (self.lockfile_hash != *key)
+            .then(|| format!("the lockfile key is {key}, that of the snapshot {}", self.lockfile_hash))
     }
 }
 

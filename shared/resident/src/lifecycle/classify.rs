@@ -96,7 +96,10 @@ mod tests {
     fn failure_text_has_the_ends_of_both_streams() {
         let failure = Failure { stdout: format!("{}real error", "x".repeat(900)), ..failure(1, "warning") };
         let text = failure_text(&failure);
-        assert!(text.starts_with("exit 1; stderr: warning; stdout: x") && text.ends_with("real error"), "{text}");
+        assert!(
+            text.starts_with("exit 1; stderr: warning; stdout: x") && text.ends_with("real error"),
+            "{text}"
+        );
         assert!(text.len() < 500);
     }
 }

@@ -290,7 +290,8 @@ impl Resident {
     }
 
     fn step_ended(&mut self, attempt: u64, result: Result<Output, Failure>, now: UnixMillis) -> Vec<Action> {
-        let Some(cycle) = self.cycle.as_mut().filter(|cycle| cycle.attempt == attempt && cycle.retry_at.is_none())
+        let Some(cycle) =
+            self.cycle.as_mut().filter(|cycle| cycle.attempt == attempt && cycle.retry_at.is_none())
         else {
             // No record will name the backups of an older attempt.
             if let Ok(Output::Uploaded { mirror, checkout }) = result {
@@ -312,7 +313,8 @@ impl Resident {
     fn step_failed(&mut self, step: Step, failure: &Failure, now: UnixMillis) -> Vec<Action> {
         if step == Step::Mint {
             let text = super::classify::failure_text(failure);
-            self.last_refresh_error = Some(ars_events::clean(&format!("token-mint-failed ({text})"), ERROR_MAX_CHARS));
+            self.last_refresh_error =
+                Some(ars_events::clean(&format!("token-mint-failed ({text})"), ERROR_MAX_CHARS));
             if let Some(cycle) = &mut self.cycle {
                 cycle.found.mint_error = self.last_refresh_error.clone();
             }
@@ -328,7 +330,11 @@ impl Resident {
 
     /// Decides after a comparison of the container with the facts.
     fn probed(
-        &mut self, runtime: Option<RuntimeId>, ready: Option<&Sha>, trees: TreesState, now: UnixMillis,
+        &mut self,
+        runtime: Option<RuntimeId>,
+        ready: Option<&Sha>,
+        trees: TreesState,
+        now: UnixMillis,
     ) -> Vec<Action> {
         if !matches!(self.stage, Some(Stage::Warm | Stage::Refreshing | Stage::Degraded(_))) {
             return Vec::new();
@@ -340,7 +346,7 @@ impl Resident {
         self.begin_restore(trees, now)
     }
 
-    /// Returns whether a marker names the tree of the facts, or the one that the current refresh is about to record.
+    /// Returns whether a marker names the tree of the facts, or the one that a refresh is about to record.
     pub(super) fn is_ready_marker(&self, ready: Option<&Sha>) -> bool {
         let fact = self.facts.as_ref().map(|facts| &facts.stamp.sha);
         let marking = self.cycle.as_ref().filter(|cycle| cycle.step == Step::Mark);
@@ -452,7 +458,8 @@ impl Resident {
 
     fn refresh_soon(&mut self, now: UnixMillis) {
         if matches!(self.stage, Some(Stage::Warm | Stage::Degraded(_))) {
-            self.schedules.refresh = Some(self.schedules.refresh.map_or(now + SOON_MS, |at| at.min(now + SOON_MS)));
+            self.schedules.refresh =
+                Some(self.schedules.refresh.map_or(now + SOON_MS, |at| at.min(now + SOON_MS)));
         }
     }
 

@@ -27,7 +27,8 @@ pub use classify::{FailureClass, classify, failure_text};
 pub use cycle::{Cycle, CycleKind};
 pub use machine::{Admission, Facts, LastRestore, Resident, Schedules, Slot};
 pub use protocol::{
-    Action, Config, Failure, Input, Inspection, Markers, Output, Step, TeardownPart, TreesState, WatchdogAction,
+    Action, Config, Failure, Input, Inspection, Markers, Output, Step, TeardownPart, TreesState,
+    WatchdogAction,
 };
 pub use reason::{DegradedCause, DownCause, Reason, Stage, StateWord};
 pub use refresh::{RefreshPlan, plan_refresh};

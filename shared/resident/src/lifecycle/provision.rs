@@ -89,11 +89,8 @@ impl Resident {
             Output::Marked { runtime } => {
                 let Some(cycle) = self.cycle.take() else { return Vec::new() };
                 let Some(snapshot) = cycle.found.snapshot else { return self.incomplete(step, now) };
-                self.facts = Some(Facts {
-                    stamp: snapshot.stamp.clone(),
-                    provisioned_at: now,
-                    last_refresh_at: now,
-                });
+                self.facts =
+                    Some(Facts { stamp: snapshot.stamp.clone(), provisioned_at: now, last_refresh_at: now });
                 self.replace_snapshot(Some(snapshot));
                 self.verified = Some(runtime);
                 self.schedules.provision_run = None;
@@ -137,7 +134,8 @@ impl Resident {
     }
 
     fn incomplete(&mut self, step: Step, now: UnixMillis) -> Vec<Action> {
-        let failure = Failure { stderr: "an earlier step reported no result".to_owned(), ..Failure::default() };
+        let failure =
+            Failure { stderr: "an earlier step reported no result".to_owned(), ..Failure::default() };
         self.provision_failed(step, &failure, now)
     }
 
@@ -165,10 +163,8 @@ impl Resident {
 
     /// Changes the state to down and cancels schedules and steps.
     pub(super) fn go_down(&mut self, cause: DownCause, detail: &str, now: UnixMillis) -> Vec<Action> {
-        let may_stop = self
-            .cycle
-            .as_ref()
-            .is_some_and(|cycle| cycle.kind == CycleKind::Restore && !cycle.has_unsaved);
+        let may_stop =
+            self.cycle.as_ref().is_some_and(|cycle| cycle.kind == CycleKind::Restore && !cycle.has_unsaved);
         let mut actions = self.drop_cycle();
         // A late stream ends with its container. Where trees have unsaved work, the cancelled attempt fences it.
         if may_stop {

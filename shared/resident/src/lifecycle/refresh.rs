@@ -39,7 +39,11 @@ pub enum RefreshPlan {
 
 /// Plans a refresh from the fetched commit and the markers on the disk.
 pub fn plan_refresh(
-    facts: Option<&Facts>, sha: &Sha, key: &LockfileKey, markers: &Markers, has_install: bool,
+    facts: Option<&Facts>,
+    sha: &Sha,
+    key: &LockfileKey,
+    markers: &Markers,
+    has_install: bool,
 ) -> RefreshPlan {
     let has_deps = !has_install || markers.deps_key.as_ref() == Some(key);
     let is_built = markers.head.as_ref() == Some(sha) && markers.built.as_ref() == Some(sha) && has_deps;
@@ -171,10 +175,7 @@ impl Resident {
         let onboarded_at = self.facts.as_ref().map(|facts| facts.provisioned_at);
         let last_use_at = inspection.last_attach_at.max(onboarded_at);
         let is_unused = last_use_at.is_none_or(|at| now - at >= IDLE_MIN_MS);
-        is_settled
-            && is_unused
-            && inspection.in_flight == 0
-            && inspection.trees == TreesState::Clean
+        is_settled && is_unused && inspection.in_flight == 0 && inspection.trees == TreesState::Clean
     }
 
     fn plan(&mut self, key: LockfileKey, now: UnixMillis) -> Vec<Action> {
@@ -187,7 +188,8 @@ impl Resident {
         let plan = plan_refresh(self.facts.as_ref(), &sha, &key, &cycle.found.markers, has_install);
         cycle.found.key = Some(key);
         // A new default branch with the same tree still needs a snapshot with its own stamp.
-        let is_renamed = self.facts.as_ref().map(|facts| &facts.stamp.git_ref) != cycle.found.git_ref.as_ref();
+        let is_renamed =
+            self.facts.as_ref().map(|facts| &facts.stamp.git_ref) != cycle.found.git_ref.as_ref();
         let plan = if plan == RefreshPlan::Unchanged && is_renamed { RefreshPlan::Reuse } else { plan };
         cycle.rest = plan.steps(has_install);
         if plan == RefreshPlan::Unchanged { self.refresh_succeeded(now) } else { self.next_step(now) }
@@ -269,7 +271,9 @@ mod tests {
             ..Markers::default()
         };
         let installing = Markers { deps_installing: Some(key("2")), ..built('a') };
-        let plan = |digit, lock, markers: &Markers| plan_refresh(Some(&facts), &sha(digit), &key(lock), markers, true);
+        let plan = |digit, lock, markers: &Markers| {
+            plan_refresh(Some(&facts), &sha(digit), &key(lock), markers, true)
+        };
         assert_eq!(plan('a', "1", &built('a')), RefreshPlan::Unchanged);
         assert_eq!(plan('b', "1", &built('b')), RefreshPlan::Reuse);
         assert_eq!(plan('b', "1", &built('a')), RefreshPlan::KeepDeps);

@@ -85,7 +85,12 @@ impl Resident {
         }
     }
 
-    pub(super) fn restore_step_failed(&mut self, step: Step, failure: &Failure, now: UnixMillis) -> Vec<Action> {
+    pub(super) fn restore_step_failed(
+        &mut self,
+        step: Step,
+        failure: &Failure,
+        now: UnixMillis,
+    ) -> Vec<Action> {
         if step == Step::AdoptDeps {
             return self.next_step(now);
         }
@@ -98,7 +103,7 @@ impl Resident {
         self.restore_failed(&format!("{}: {}", step.as_str(), failure_text(failure)), now)
     }
 
-    /// Starts again from the first step, because a replaced container has an empty disk. The deadline stays.
+    /// Starts again from the first step: a replaced container has an empty disk. The deadline stays.
     fn restart_restore(&mut self, now: UnixMillis) -> Vec<Action> {
         let Some(old) = &self.cycle else { return Vec::new() };
         let mut cycle = Cycle::new(CycleKind::Restore, &STEPS, old.started_at);

@@ -59,7 +59,8 @@ impl Resident {
     }
 
     fn watch_cycle(&mut self, is_running: bool, now: UnixMillis) -> (WatchdogAction, Vec<Action>) {
-        let touched = self.cycle.as_ref().map_or(self.updated_at, |cycle| cycle.touched_at.max(self.updated_at));
+        let touched =
+            self.cycle.as_ref().map_or(self.updated_at, |cycle| cycle.touched_at.max(self.updated_at));
         if !is_running && now - touched > STALE_MIN_MS {
             let step = self.cycle.as_ref().map_or("no step", |cycle| cycle.step.as_str());
             let detail = format!("no progress for 30 minutes at {step}");

@@ -27,7 +27,11 @@ fn crash_at_every_step_ends_warm() {
         };
         for _ in 0..200 {
             crash_once(&mut world, crash_after);
-            if world.running.is_some() { world.finish() } else { world.tick() }
+            if world.running.is_some() {
+                world.finish()
+            } else {
+                world.tick()
+            }
             if world.resident.facts().is_some_and(|facts| facts.stamp.sha != crate::world::sha(1)) {
                 break;
             }
@@ -160,7 +164,10 @@ fn backups_of_an_old_attempt_are_deleted() {
     });
     let [mirror, checkout] = ["late-m", "late-c"].map(|id| BackupId::parse(id).unwrap());
     world.objects.insert(mirror.clone(), crate::world::sha(5));
-    world.apply(Input::StepEnded { attempt, result: Ok(Output::Uploaded { mirror: mirror.clone(), checkout }) });
+    world.apply(Input::StepEnded {
+        attempt,
+        result: Ok(Output::Uploaded { mirror: mirror.clone(), checkout }),
+    });
     assert!(!world.objects.contains_key(&mirror));
 }
 

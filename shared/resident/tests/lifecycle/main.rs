@@ -1,5 +1,7 @@
 //! The lifecycle on a simulated platform.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod incidents;
 mod model;
 mod table;

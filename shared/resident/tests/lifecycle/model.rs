@@ -134,7 +134,8 @@ fn perform(world: &mut World, op: Op) {
         }
         Op::ForceDown => {
             if world.has_row {
-                world.apply(Input::ForceDown { cause: DownCause::RestoreFailed, detail: "forced".to_owned() });
+                world
+                    .apply(Input::ForceDown { cause: DownCause::RestoreFailed, detail: "forced".to_owned() });
             }
         }
         Op::CorruptSnapshot => {
@@ -193,7 +194,8 @@ proptest! {
         }
     }
 
-    /// Once faults end, a resident settles: warm, or down for a reason that needs a person. No slot is leaked.
+    /// Once faults end, a resident is warm, or down for a reason that needs a person.
+    /// No slot is leaked.
     #[test]
     fn resident_settles_after_faults(mut world in start(), ops in prop::collection::vec(op(), 0..120)) {
         for op in ops {

@@ -1,4 +1,4 @@
-//! A simulated platform: registry row, container with a disk, object storage, code host. Every part can fail.
+//! A simulated platform: registry row, container with a disk, object storage, code host.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -109,7 +109,7 @@ impl World {
         self.resident.status().1.unwrap_or_default()
     }
 
-    /// Applies an input to the stored state and performs the actions. The state is read back from its JSON each time.
+    /// Applies an input to the stored state, read back from its JSON, and performs the actions.
     pub fn apply(&mut self, input: Input) {
         let before = serde_json::to_string(&self.resident).unwrap();
         self.resident = serde_json::from_str(&before).unwrap();
@@ -133,7 +133,9 @@ impl World {
     fn perform(&mut self, action: &Action) -> Option<Input> {
         match action {
             Action::RunStep { attempt, step, .. } => self.running = Some((*attempt, *step)),
-            Action::CancelSteps { attempt } => self.running = self.running.filter(|(newer, _)| newer > attempt),
+            Action::CancelSteps { attempt } => {
+                self.running = self.running.filter(|(newer, _)| newer > attempt)
+            }
             Action::StopContainer => {
                 assert!(!self.is_dirty(), "a container with unsaved work is stopped");
                 self.stop_runtime();
@@ -174,7 +176,10 @@ impl World {
         // A reason on every degraded and down.
         if matches!(state, StateWord::Degraded | StateWord::Down) {
             let reason = reason.clone().unwrap_or_default();
-            assert!(reason.split_once(": ").is_some_and(|(token, text)| !token.is_empty() && !text.is_empty()), "{reason}");
+            assert!(
+                reason.split_once(": ").is_some_and(|(token, text)| !token.is_empty() && !text.is_empty()),
+                "{reason}"
+            );
         }
         // Never serve a tree whose stamp does not verify.
         let running = self.runtime.as_ref().map(|runtime| &runtime.id);
@@ -184,7 +189,10 @@ impl World {
             assert!(!runtime.is_wrong && runtime.mirror.is_some(), "an unverified tree is served");
             let marking = self.resident.cycle().and_then(|cycle| cycle.sha());
             let ready = runtime.ready.as_ref();
-            assert!(ready.is_some() && (ready == fact || ready == marking), "a tree of another stamp is served");
+            assert!(
+                ready.is_some() && (ready == fact || ready == marking),
+                "a tree of another stamp is served"
+            );
         }
         // The stored snapshot can be restored.
         for id in self.resident.snapshot().iter().flat_map(|snapshot| snapshot.backups()) {
