@@ -38,7 +38,7 @@ pub struct Sample {
     pub parts: Parts,
 }
 
-/// Parts of the space in use. A file with several links counts for the first part that has one, in this order.
+/// Parts of the space in use. A file with several links counts for the first part that has one.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Parts {
     /// The mirror.
@@ -216,7 +216,7 @@ pub fn evictable<'a>(
     (evicted.into_iter().map(|candidate| &candidate.thread).collect(), kept)
 }
 
-/// Rejects an attach for which no room could be made. The text has sizes and counts, never another thread's key.
+/// Rejects an attach without room. The text has sizes and counts, never another thread's key.
 pub fn disk_pressure(missing_kib: u64, kept: &BTreeMap<KeepReason, usize>) -> Refusal {
     let kept: Vec<String> =
         kept.iter().map(|(reason, count)| format!("{count} {}", reason.as_str())).collect();

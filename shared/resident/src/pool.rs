@@ -15,7 +15,7 @@ const FIRST: u8 = 2;
 /// Users in the pool.
 pub const POOL_USERS_MAX: u8 = 16;
 
-/// A user of the pool. A value of another user cannot exist, so no other user's processes can be killed.
+/// A user of the pool. No value names another user, so no other user's processes can be killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PoolUser(u8);
 

@@ -87,7 +87,7 @@ pub struct Resident {
     pub(super) config: Option<Config>,
     pub(super) facts: Option<Facts>,
     pub(super) snapshot: Option<Snapshot>,
-    /// The container whose tree was verified.
+    /// The container with the verified tree.
     pub(super) verified: Option<RuntimeId>,
     pub(super) cycle: Option<Cycle>,
     /// The newest attempt of any step.

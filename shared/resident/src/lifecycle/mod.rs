@@ -5,7 +5,7 @@
 //!
 //! - **Steps are fenced.** [`Action::RunStep`] carries an attempt. A result of an older attempt changes no state; the
 //!   backups it wrote are deleted.
-//! - **Steps are leased.** A step whose lease expired, or whose object was replaced, runs again. Steps are idempotent.
+//! - **Steps are leased.** A step runs again after its lease expired or its object was replaced. Steps are idempotent.
 //! - **Alarms derive from the state.** Each list of actions ends with the next alarm, so no chain can break.
 //! - **Deletions, releases and teardown are retried** until they are confirmed.
 //!

@@ -223,7 +223,7 @@ pub enum Output {
     },
     /// Of [`Step::Mark`].
     Marked {
-        /// The container whose disk has the markers.
+        /// The container with the markers on its disk.
         runtime: RuntimeId,
     },
 }

@@ -111,7 +111,7 @@ fn killed_refresh_is_repeated_soon_three_times() {
     }
 }
 
-/// A slow restore whose bytes arrive is not abandoned before the deadline.
+/// A slow restore with arriving bytes is not abandoned before the deadline.
 #[test]
 fn arriving_bytes_keep_a_restore_alive() {
     let mut world = World::warm();

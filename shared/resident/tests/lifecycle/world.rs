@@ -181,7 +181,7 @@ impl World {
                 "{reason}"
             );
         }
-        // Never serve a tree whose stamp does not verify.
+        // Never serve a tree without a verified stamp.
         let running = self.runtime.as_ref().map(|runtime| &runtime.id);
         if self.resident.admission(running) == Admission::Serve {
             let runtime = self.runtime.as_ref().unwrap();
