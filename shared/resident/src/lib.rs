@@ -4,11 +4,16 @@
 //! as data. Not here: the objects that store the state, and the daemon in the container that runs the plans.
 #![forbid(unsafe_code)]
 
+pub mod detect;
 pub mod disk;
+pub mod layout;
 pub mod lifecycle;
 pub mod names;
+pub mod output;
+pub mod plan;
 pub mod pool;
 pub mod refusal;
 pub mod registry;
 pub mod snapshot;
 pub mod thread;
+pub mod wire;

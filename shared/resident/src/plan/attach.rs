@@ -1,0 +1,100 @@
+//! The plan of an attach.
+
+use ars_types::RefName;
+
+use super::step::{FETCH_TIMEOUT_MS, Operation, PlanStep, User, git, remote_git};
+use crate::layout::{MIRROR, THREADS, thread_dir, tree};
+use crate::names::{LockfileKey, StrictThreadKey};
+use crate::pool::PoolUser;
+use crate::thread::TreeDecision;
+
+/// Permissions of the folder of all threads.
+const SHARED_MODE: u32 = 0o755;
+/// Permissions of the folder of one thread.
+const PRIVATE_MODE: u32 = 0o700;
+/// Permissions of a credential file.
+const SECRET_MODE: u32 = 0o600;
+
+/// The decisions of an attach.
+#[derive(Debug, Clone)]
+pub struct AttachContext<'a> {
+    /// The thread.
+    pub thread: &'a StrictThreadKey,
+    /// Its ref.
+    pub git_ref: &'a RefName,
+    /// Its user.
+    pub user: PoolUser,
+    /// The decision about its tree.
+    pub tree: TreeDecision,
+    /// The mirror lacks the ref or the expected commit.
+    pub needs_fetch: bool,
+    /// A token was minted.
+    pub has_token: bool,
+    /// The tree gets no token, and its origin is the mirror.
+    pub readonly: bool,
+    /// Dependencies to link. `None` without an install command.
+    pub deps: Option<&'a LockfileKey>,
+    /// URL of the repository at the code host.
+    pub origin: &'a str,
+}
+
+/// Returns the steps of an attach.
+pub fn attach(context: &AttachContext<'_>) -> Vec<PlanStep> {
+    let mut steps = Vec::new();
+    if context.needs_fetch {
+        let fetch = remote_git(MIRROR, &["fetch", "--prune", "origin"], context.has_token);
+        steps.push(PlanStep::root("fetch", fetch).within(FETCH_TIMEOUT_MS).locked());
+    }
+    let path = tree(context.thread, context.git_ref);
+    let owner = User::pool(context.user);
+    let creates = match context.tree {
+        TreeDecision::Reuse => false,
+        TreeDecision::Create => true,
+        TreeDecision::Replace { needs_checkpoint } => {
+            if needs_checkpoint {
+                // A failed checkpoint ends the plan, so the tree stays.
+                let save = Operation::Checkpoint { tree: path.clone() };
+                steps.push(PlanStep::of("worktree-checkpoint", owner, save).locked());
+            }
+            true
+        }
+    };
+    if creates {
+        steps.extend(create(context, &path, owner));
+    }
+    steps.push(credential(context, &path, owner));
+    steps
+}
+
+fn create(context: &AttachContext<'_>, path: &str, owner: User) -> Vec<PlanStep> {
+    let dir = thread_dir(context.thread);
+    let make = |path: &str, mode| Operation::MakeDir { path: path.to_owned(), mode, owner: User::ROOT };
+    // Without hard links, so that no write reaches the mirror's objects.
+    let clone =
+        git(MIRROR, &["clone", "--no-hardlinks", "--branch", context.git_ref.as_str(), "--", MIRROR, path]);
+    let origin = if context.readonly { MIRROR } else { context.origin };
+    let mut steps = vec![
+        PlanStep::root("threads-dir", make(THREADS, SHARED_MODE)),
+        PlanStep::root("thread-dir", make(&dir, PRIVATE_MODE)),
+        PlanStep::root("worktree-clean", Operation::RemoveTree { path: path.to_owned() }).locked(),
+        PlanStep::root("worktree-clone", clone).within(FETCH_TIMEOUT_MS).locked(),
+        PlanStep::root("worktree-chown", Operation::ChangeOwner { path: dir, owner }).locked(),
+        // From here on the tree is the thread's, so git runs as its user.
+        PlanStep::of("worktree-remote", owner, git(path, &["remote", "set-url", "origin", origin])),
+    ];
+    if let Some(key) = context.deps {
+        let link = Operation::LinkDeps { key: key.clone(), tree: path.to_owned(), owner };
+        steps.push(PlanStep::root("deps-link", link).within(FETCH_TIMEOUT_MS).locked());
+    }
+    let copy = Operation::CopyBuilds { tree: path.to_owned(), owner };
+    steps.push(PlanStep::root("builds-copy", copy).within(FETCH_TIMEOUT_MS));
+    steps
+}
+
+fn credential(context: &AttachContext<'_>, path: &str, owner: User) -> PlanStep {
+    if context.readonly || !context.has_token {
+        return PlanStep::of("credential-scrub", owner, Operation::ScrubCredential { tree: path.to_owned() });
+    }
+    let path = format!("{path}/.git/github-credentials");
+    PlanStep::of("credential-write", owner, Operation::WriteFile { path, mode: SECRET_MODE })
+}

@@ -1,0 +1,19 @@
+//! Plans: the typed steps of each operation, as data for the daemon in the container.
+//!
+//! A program is a list of arguments. The only shell text is a command of the command table or of `/exec`, and its type
+//! allows no other user than the build user and pool users. Not here: the order of cycles (`lifecycle`).
+
+mod attach;
+mod command;
+mod cycle;
+mod step;
+mod thread;
+
+#[cfg(test)]
+mod plan_tests;
+
+pub use attach::{AttachContext, attach};
+pub use command::{EXEC_TIMEOUT_DEFAULT_MS, OP_TIMEOUT_MS, exec, exec_timeout_ms, op, read, write};
+pub use cycle::{CycleContext, cycle_step};
+pub use step::{Operation, PlanStep, Root, Unprivileged, User};
+pub use thread::{check, evict, kill};

@@ -1,0 +1,29 @@
+//! The wire: routes, the order of their checks, requests and answers.
+//!
+//! A request type cannot hold invalid text: its fields are parsed once, before any path or argument is derived. See
+//! docs/reference/residents.md#routes. Not here: the transport.
+
+mod answers;
+mod debug;
+mod requests;
+mod routes;
+mod view;
+
+#[cfg(test)]
+mod wire_tests;
+
+pub use answers::{
+    AttachAnswer, Build, CredentialState, DetachAnswer, Discards, Evicted, ExecAnswer, Health, Keeps,
+    OffboardPlan, OffboardReport, OnboardAnswer, OpAnswer, OpStatus, ReadAnswer, RebuildPlan,
+    ReconfigureAnswer, Reprovision, StatusAnswer, TraceStep, WriteAnswer, attach_refusal, exec_refusal,
+    op_refusal,
+};
+pub use debug::{DebugOp, DebugRequest};
+pub use requests::{
+    AttachRequest, DetachRequest, ExecRequest, OffboardRequest, OnboardRequest, OpName, OpRequest,
+    ReadRequest, RebuildRequest, ReconfigureRequest, StatusRequest, WriteRequest, parse_body,
+};
+pub use routes::{Credential, Route, Scope, authorize};
+pub use view::{
+    EngineView, Live, PendingSchedules, RegistryRow, ResidentsAnswer, ThreadRow, Unreachable, engine_view,
+};

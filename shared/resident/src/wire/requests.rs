@@ -1,0 +1,340 @@
+//! Requests with their validation.
+
+use std::collections::BTreeMap;
+
+use ars_types::RefName;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::names::{CommandName, ExecCommand, Resource, Sha, StrictThreadKey, TableCommand, TreePath};
+use crate::output::WRITE_MAX_CHARS;
+use crate::plan::exec_timeout_ms;
+use crate::refusal::{Refusal, Token};
+use crate::registry::{CommandEffect, Record};
+
+/// Largest budget on the disk.
+const DISK_BUDGET_MAX_MB: u64 = 100_000;
+/// Shortest budget of provisioning.
+const PROVISIONING_TIMEOUT_MIN_MS: i64 = 10_000;
+/// Longest budget of provisioning.
+const PROVISIONING_TIMEOUT_MAX_MS: i64 = 1_800_000;
+/// Budget of provisioning of a request that names none.
+const PROVISIONING_TIMEOUT_DEFAULT_MS: i64 = 300_000;
+/// Most days for which an unused tree stays.
+const TREE_RETENTION_MAX_DAYS: u32 = 365;
+/// Commands that every table has.
+const REQUIRED: [&str; 2] = ["test", "build"];
+
+/// Parses a body. A body that is no JSON object counts as an empty one, and then lacks its fields.
+///
+/// # Errors
+/// 400 with the rule of the first invalid field.
+pub fn parse_body<T: DeserializeOwned>(text: &str) -> Result<T, Refusal> {
+    let value = serde_json::from_str::<serde_json::Value>(text).ok().filter(serde_json::Value::is_object);
+    let value = value.unwrap_or_else(|| serde_json::json!({}));
+    serde_json::from_value(value).map_err(|error| Refusal::new(Token::Invalid, &error.to_string()))
+}
+
+/// A command table with its required commands.
+type Commands = BTreeMap<CommandName, TableCommand>;
+/// Effects of commands.
+type Effects = BTreeMap<CommandName, CommandEffect>;
+
+/// `POST /onboard`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OnboardRequest {
+    /// The resource.
+    pub resource: Resource,
+    /// The command table.
+    #[serde(deserialize_with = "commands")]
+    pub commands: Commands,
+    /// Default branch.
+    pub default_ref: RefName,
+    /// Effects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effects: Option<Effects>,
+    /// Budget on the disk.
+    #[serde(default, deserialize_with = "disk_budget", skip_serializing_if = "Option::is_none")]
+    pub disk_budget_mb: Option<u64>,
+    /// Budget of provisioning.
+    #[serde(default, deserialize_with = "provisioning_timeout", skip_serializing_if = "Option::is_none")]
+    pub provisioning_timeout_ms: Option<i64>,
+    /// Days for which an unused tree stays.
+    #[serde(default, deserialize_with = "tree_retention", skip_serializing_if = "Option::is_none")]
+    pub worktree_ttl_days: Option<u32>,
+    /// Evict the coldest resident over the cap.
+    #[serde(default)]
+    pub evict_coldest: bool,
+}
+
+impl OnboardRequest {
+    /// Returns the record to insert.
+    pub fn record(self, now: i64) -> Record {
+        Record {
+            resource: self.resource,
+            commands: self.commands,
+            effects: self.effects.unwrap_or_default(),
+            default_ref: self.default_ref,
+            disk_budget_mb: self.disk_budget_mb,
+            provisioning_timeout_ms: self.provisioning_timeout_ms.unwrap_or(PROVISIONING_TIMEOUT_DEFAULT_MS),
+            worktree_ttl_days: self.worktree_ttl_days,
+            onboarded_at: now,
+            updated_at: now,
+        }
+    }
+}
+
+/// `POST /offboard`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OffboardRequest {
+    /// The resource.
+    pub resource: Resource,
+    /// Only report.
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// `POST /rebuild`
+pub type RebuildRequest = OffboardRequest;
+
+/// `POST /reconfigure`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReconfigureRequest {
+    /// The resource.
+    pub resource: Resource,
+    /// Replaces the whole table.
+    #[serde(default, deserialize_with = "optional_commands", skip_serializing_if = "Option::is_none")]
+    pub commands: Option<Commands>,
+    /// Replaces all effects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effects: Option<Effects>,
+    /// Default branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_ref: Option<RefName>,
+    /// Budget on the disk.
+    #[serde(default, deserialize_with = "disk_budget", skip_serializing_if = "Option::is_none")]
+    pub disk_budget_mb: Option<u64>,
+    /// Budget of provisioning.
+    #[serde(default, deserialize_with = "provisioning_timeout", skip_serializing_if = "Option::is_none")]
+    pub provisioning_timeout_ms: Option<i64>,
+    /// Days for which an unused tree stays.
+    #[serde(default, deserialize_with = "tree_retention", skip_serializing_if = "Option::is_none")]
+    pub worktree_ttl_days: Option<u32>,
+}
+
+impl ReconfigureRequest {
+    /// Applies the request to a record.
+    ///
+    /// # Errors
+    /// 400 if the request changes no field.
+    pub fn apply(self, record: &Record, now: i64) -> Result<Record, Refusal> {
+        let mut changed = record.clone();
+        changed.commands = self.commands.unwrap_or(changed.commands);
+        changed.effects = self.effects.unwrap_or(changed.effects);
+        changed.default_ref = self.default_ref.unwrap_or(changed.default_ref);
+        changed.disk_budget_mb = self.disk_budget_mb.or(changed.disk_budget_mb);
+        changed.provisioning_timeout_ms =
+            self.provisioning_timeout_ms.unwrap_or(changed.provisioning_timeout_ms);
+        changed.worktree_ttl_days = self.worktree_ttl_days.or(changed.worktree_ttl_days);
+        if changed == *record {
+            let fields =
+                "commands, effects, defaultRef, diskBudgetMb, provisioningTimeoutMs, worktreeTtlDays";
+            return Err(Refusal::new(
+                Token::Invalid,
+                &format!("name a new value for at least one of {fields}"),
+            ));
+        }
+        changed.updated_at = now;
+        Ok(changed)
+    }
+}
+
+/// `GET /status`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatusRequest {
+    /// The resource.
+    pub resource: Resource,
+}
+
+/// `POST /attach`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AttachRequest {
+    /// The resource.
+    pub resource: Resource,
+    /// The thread.
+    pub thread_key: StrictThreadKey,
+    /// Ref of the first attach.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ref_hint: Option<RefName>,
+    /// The tree gets no token.
+    #[serde(default)]
+    pub readonly: bool,
+    /// Expected commit of the ref.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha: Option<Sha>,
+}
+
+/// `POST /detach`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DetachRequest {
+    /// The resource.
+    pub resource: Resource,
+    /// The thread.
+    pub thread_key: StrictThreadKey,
+    /// Kill processes, and evict a tree with unsaved work after a checkpoint.
+    #[serde(default)]
+    pub force: bool,
+}
+
+/// `POST /exec`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExecRequest {
+    /// The resource.
+    pub resource: Resource,
+    /// The thread.
+    pub thread_key: StrictThreadKey,
+    /// The command.
+    pub command: ExecCommand,
+    /// Timeout, clamped. A value of another type counts as absent.
+    #[serde(default = "default_timeout", deserialize_with = "timeout")]
+    pub timeout_ms: i64,
+}
+
+/// `POST /read`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadRequest {
+    /// The resource.
+    pub resource: Resource,
+    /// The thread.
+    pub thread_key: StrictThreadKey,
+    /// The file.
+    pub path: TreePath,
+}
+
+/// `POST /write`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WriteRequest {
+    /// The resource.
+    pub resource: Resource,
+    /// The thread.
+    pub thread_key: StrictThreadKey,
+    /// The file.
+    pub path: TreePath,
+    /// Its content.
+    #[serde(deserialize_with = "content")]
+    pub content: String,
+}
+
+/// An operation without a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OpName {
+    /// The test command.
+    Test,
+    /// The build command.
+    Build,
+    /// Stored facts, without the container.
+    Status,
+}
+
+impl OpName {
+    /// Returns the name, which is also that of the command in the table.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Test => "test",
+            Self::Build => "build",
+            Self::Status => "status",
+        }
+    }
+
+    /// Resolves the operation in the command table.
+    ///
+    /// # Errors
+    /// 409 for a command that changes something, and for one that the table lacks.
+    pub fn resolve(self, record: &Record) -> Result<&TableCommand, Refusal> {
+        let name = self.as_str();
+        if !record.is_readonly(name) {
+            return Err(Refusal::new(
+                Token::OpRefused,
+                &format!("{name} is not read-only; ask an agent to run it"),
+            ));
+        }
+        let missing = || Refusal::new(Token::OpUnavailable, &format!("the command table has no {name}"));
+        record.command(name).ok_or_else(missing)
+    }
+}
+
+/// `POST /op`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpRequest {
+    /// The resource.
+    pub resource: Resource,
+    /// The operation.
+    pub op: OpName,
+    /// The ref. The default branch if absent.
+    #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
+    pub git_ref: Option<RefName>,
+}
+
+fn commands<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Commands, D::Error> {
+    let commands = Commands::deserialize(deserializer)?;
+    match REQUIRED.iter().find(|name| !commands.keys().any(|key| key.as_str() == **name)) {
+        Some(missing) => Err(D::Error::custom(format!("commands must contain `{missing}`"))),
+        None => Ok(commands),
+    }
+}
+
+fn optional_commands<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Commands>, D::Error> {
+    commands(deserializer).map(Some)
+}
+
+fn bounded<'de, D, T>(deserializer: D, name: &str, min: T, max: T) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + PartialOrd + std::fmt::Display,
+{
+    let rule = format!("{name} must be an integer from {min} to {max}");
+    let value = Option::<T>::deserialize(deserializer).map_err(|_| D::Error::custom(&rule))?;
+    match value {
+        Some(value) if value < min || value > max => Err(D::Error::custom(rule)),
+        value => Ok(value),
+    }
+}
+
+fn disk_budget<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    bounded(deserializer, "diskBudgetMb", 1, DISK_BUDGET_MAX_MB)
+}
+
+fn provisioning_timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    let (min, max) = (PROVISIONING_TIMEOUT_MIN_MS, PROVISIONING_TIMEOUT_MAX_MS);
+    bounded(deserializer, "provisioningTimeoutMs", min, max)
+}
+
+fn tree_retention<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    bounded(deserializer, "worktreeTtlDays", 1, TREE_RETENTION_MAX_DAYS)
+}
+
+fn default_timeout() -> i64 {
+    exec_timeout_ms(None)
+}
+
+fn timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    let value = serde_json::Value::deserialize(deserializer)?;
+    Ok(exec_timeout_ms(value.as_f64()))
+}
+
+fn content<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let content = String::deserialize(deserializer)?;
+    if content.chars().count() > WRITE_MAX_CHARS {
+        return Err(D::Error::custom(format!("content must have at most {WRITE_MAX_CHARS} characters")));
+    }
+    Ok(content)
+}
