@@ -132,7 +132,7 @@ pub fn select_coldest(candidates: &[Candidate], now: UnixMillis) -> Result<&Cand
         };
         match why {
             Some(why) => {
-                rejected.push(Rejected { resource: candidate.resource.clone(), why: why.to_owned() })
+                rejected.push(Rejected { resource: candidate.resource.clone(), why: why.to_owned() });
             }
             None if coldest.is_none_or(|other| candidate.last_activity_at < other.last_activity_at) => {
                 coldest = Some(candidate);

@@ -28,9 +28,9 @@ fn crash_at_every_step_ends_warm() {
         for _ in 0..200 {
             crash_once(&mut world, crash_after);
             if world.running.is_some() {
-                world.finish()
+                world.finish();
             } else {
-                world.tick()
+                world.tick();
             }
             if world.resident.facts().is_some_and(|facts| facts.stamp.sha != crate::world::sha(1)) {
                 break;

@@ -134,7 +134,7 @@ impl World {
         match action {
             Action::RunStep { attempt, step, .. } => self.running = Some((*attempt, *step)),
             Action::CancelSteps { attempt } => {
-                self.running = self.running.filter(|(newer, _)| newer > attempt)
+                self.running = self.running.filter(|(newer, _)| newer > attempt);
             }
             Action::StopContainer => {
                 assert!(!self.is_dirty(), "a container with unsaved work is stopped");
