@@ -78,7 +78,8 @@ fn resolve(thread: &StrictThreadKey, git_ref: &RefName, path: &TreePath) -> Resu
     path.within(&tree(thread, git_ref)).ok_or_else(outside)
 }
 
-/// Returns the steps of an operation without a model: a checkout of its own, removed in any case by the last step.
+/// Returns the steps of an operation without a model, in a separate checkout.
+/// The last step removes the checkout and runs in any case.
 pub fn op(
     number: u64,
     sha: &Sha,

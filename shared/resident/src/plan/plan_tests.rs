@@ -21,7 +21,8 @@ fn names(steps: &[PlanStep]) -> Vec<&str> {
     steps.iter().map(|step| step.name.as_str()).collect()
 }
 
-/// Git of root runs in the mirror only: the settings of a tree that others can change could run programs.
+/// Git of root runs in the mirror only.
+/// Settings of a tree that others can change could run programs.
 fn assert_git_is_safe(steps: &[PlanStep]) {
     for step in steps {
         if let Operation::Git { args, cwd, .. } = &step.operation {

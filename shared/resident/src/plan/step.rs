@@ -140,7 +140,8 @@ pub enum Operation {
         /// Tree.
         tree: String,
     },
-    /// Commit the working tree, without its ignored files, below `refs/ars` of the mirror. The index is unchanged.
+    /// Commit the working tree, without its ignored files, below `refs/ars` of the mirror.
+    /// The index is unchanged.
     Checkpoint {
         /// Tree.
         tree: String,

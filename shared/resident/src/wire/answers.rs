@@ -327,7 +327,8 @@ pub struct Keeps {
     pub thread_bindings: u32,
 }
 
-/// Returns the document of a rejected attach. The stream's HTTP status is 200, so the status is in the body.
+/// Returns the document of a rejected attach.
+/// The stream's HTTP status is 200, so the status is in the body.
 pub fn attach_refusal(refusal: &Refusal, trace: &[TraceStep]) -> Value {
     let mut body = op_refusal(refusal, trace);
     body["status"] = json!(refusal.status());

@@ -106,7 +106,8 @@ impl Route {
         Self::ALL.into_iter().find(|route| route.parts().0 == path)
     }
 
-    /// Returns whether the answer is streamed: headers at once, line feeds while the work runs, one JSON document.
+    /// Returns whether the answer is streamed.
+    /// Headers are sent at once, line feeds while the work runs, then one JSON document.
     pub const fn is_streamed(self) -> bool {
         matches!(self, Self::Attach | Self::Op | Self::Exec)
     }
