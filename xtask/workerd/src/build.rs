@@ -16,7 +16,7 @@ use crate::cache::Lock;
 use crate::pack::{MODULES, entry, pack, runtime};
 use crate::{
     Progress, command, commit, edge, edge_worker_dir, ensure_cargo_tools, ensure_npm, ensure_rust_target,
-    npm, repo_root, state_worker_dir, tools, wrangler,
+    repo_root, state_worker_dir, tools, wrangler,
 };
 
 /// Limit of a Worker's compressed size, its JavaScript included.

@@ -19,7 +19,7 @@ fn wrong_bearers_limit_the_client_of_the_edge() {
     let status = |bearer: &str, client: &str, forged: &[(&str, &str)]| {
         let authorization = format!("Bearer {bearer}");
         let stated = [("authorization", authorization.as_str()), (CLIENT, client)];
-        edge.client.send("GET", "/runs", &[&stated, forged].concat(), b"").status
+        edge.client.send("GET", "/runs", &[&stated[..], forged].concat(), b"").status
     };
     for _ in 0..10 {
         assert_eq!(status("wrong", "192.0.2.1", &[]), 403);
