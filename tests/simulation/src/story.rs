@@ -6,6 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use ars_agent::{Usage, money::Price};
 use ars_bot_core::{
+    load_limits::LoadLimits,
     memory::MemoryDeps,
     settings::{MoneyCaps, Settings},
 };
@@ -103,6 +104,8 @@ impl Story {
             default_model: ModelRef::parse("scripted/m").ok(),
             repositories: vec![repository()],
             default_repository: Some("acme/app".into()),
+            // Many runs of one caller are played at once.
+            load: LoadLimits::NONE,
             ..Settings::default()
         };
         let day = match self {
