@@ -25,7 +25,8 @@ const TESTED: &str = "dev";
 /// The tokens of the measured bot and Worker; they live as long as the measurement.
 const TOKEN: &str = "bench";
 /// The measured runs and their viewers have one token, so its limits are off.
-const LIMITS: &str = "[limits]\nrequestsPerMinute = 0\nrunsPerCaller = 0\nruns = 0\nfollowUps = 0\n";
+const LIMITS: &str = "[limits]\nrequestsPerMinute = 0\nrunsPerCaller = 0\nruns = 0\nfollowUps = 0\nconnections = 0\n\
+    connectionsPerPeer = 0\nstreams = 0\nstreamsPerPeer = 0\n";
 /// Room that a run is given beyond the turns that are measured: its answer.
 const SPARE_TURNS: u32 = 2;
 /// How often the bot is asked whether its runs are recorded.

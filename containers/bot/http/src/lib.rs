@@ -16,5 +16,5 @@ mod time;
 
 pub use auth::{access::Access, viewer::Dashboard};
 pub use router::{router, routes};
-pub use server::serve;
+pub use server::{ConnectionLimits, StreamLimits, serve};
 pub use state::HttpState;

@@ -11,7 +11,7 @@ use axum::http::HeaderName;
 use crate::{
     Dashboard,
     auth::attempts::Attempts,
-    server::{LagMeter, Rates},
+    server::{LagMeter, Quota, Rates, StreamLimits},
     surfaces::ingress::FirstRequests,
 };
 
@@ -34,6 +34,8 @@ pub struct HttpState {
     pub(crate) bearers: Arc<Attempts>,
     /// The header in which a trusted proxy states the peer; `None` without such a proxy.
     pub(crate) peer_header: Option<HeaderName>,
+    /// Used by the routes of event streams.
+    pub(crate) streams: Arc<Quota>,
     /// Used by the health probe.
     pub(crate) build: Arc<Build>,
     /// Used by the health probe.
@@ -57,6 +59,7 @@ impl HttpState {
             sign_ins: Arc::default(),
             bearers: Arc::default(),
             peer_header: None,
+            streams: StreamLimits::default().quota(),
             build: Arc::new(build),
             lag: LagMeter::start(),
             metrics: None,
@@ -84,6 +87,13 @@ impl HttpState {
     #[must_use]
     pub fn with_peer_header(mut self, name: HeaderName) -> Self {
         self.peer_header = Some(name);
+        self
+    }
+
+    /// Returns the state with other limits of event streams.
+    #[must_use]
+    pub fn with_stream_limits(mut self, limits: StreamLimits) -> Self {
+        self.streams = limits.quota();
         self
     }
 

@@ -13,6 +13,7 @@ use ars_bot_adapters::workspace::{Confinement, GitWorkspaces};
 use ars_bot_core::Core;
 use ars_bot_http::HttpState;
 use ars_bot_telemetry::{Options, Telemetry};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 
 use super::{Failure, interrupted};
@@ -34,6 +35,8 @@ const SERVICES_LIMIT: Duration = Duration::from_secs(2);
 const CRASHED: i32 = 137;
 /// Port when neither `--listen` nor `PORT` names one.
 const DEFAULT_PORT: u16 = 8787;
+/// Open files that the process needs beside those of connections.
+const MIN_OTHER_FILES: u64 = 256;
 
 /// Serves.
 pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
@@ -88,15 +91,21 @@ async fn start(args: Serve) -> Result<Started, Failure> {
         listener.with_context(|| format!("cannot listen on {address}")).map_err(Failure::Unavailable)?;
     let address = listener.local_addr().context("the listening address")?;
     let dashboard = std::mem::take(&mut plan.dashboard);
+    let (mut connections, streams) = (plan.file.limits.of_connections(), plan.file.limits.of_streams());
+    allow_open_files(connections.max);
     let (core, workspaces) = plan.build(args.store, args.state_url).await?;
     let (sandbox, network) = report_sandbox(workspaces).await;
     let mut state = HttpState::new(core.clone(), Arc::new(parsed.map), build_stamp::build().clone());
     tracing::info!(mode = dashboard.mode(), "dashboard");
-    state = state.with_dashboard(dashboard).with_crash(|| std::process::exit(CRASHED));
+    state = state.with_dashboard(dashboard).with_stream_limits(streams);
+    state = state.with_crash(|| std::process::exit(CRASHED));
     if let Some(text) = environment::variable(name::PEER_HEADER) {
         let problem =
             |_| Failure::InvalidInput(format!("{} must be the name of a header", name::PEER_HEADER));
-        state = state.with_peer_header(text.trim().parse().map_err(problem)?);
+        connections.peer_header = Some(text.trim().parse().map_err(problem)?);
+    }
+    if let Some(name) = &connections.peer_header {
+        state = state.with_peer_header(name.clone());
     }
     if let Some(metrics) = telemetry.metrics().cloned() {
         state = state.with_metrics(move || metrics.render());
@@ -110,7 +119,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     if let Some(overrides) = OverridesService::of(&core) {
         supervisor.start(overrides);
     }
-    let server = supervisor.start(HttpService { listener, state });
+    let server = supervisor.start(HttpService { listener, state, limits: connections });
     terminal::print(&format!("{}\n", serde_json::json!({ "listening": format!("http://{address}") })))?;
     tracing::info!(%address, sandbox, network, "listening");
     Ok(Started { core, telemetry, supervisor, server })
@@ -144,6 +153,22 @@ async fn report_sandbox(workspaces: Arc<GitWorkspaces>) -> (&'static str, &'stat
             tracing::warn!(%reason, "requests on repositories are refused");
             ("unavailable", "none")
         }
+    }
+}
+
+/// Raises the soft limit of open files to the hard one, so that connections do not use up the descriptors of runs.
+fn allow_open_files(connections: usize) {
+    let own = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: own.maximum, ..own }) {
+        tracing::warn!(%error, "the limit of open files stays as it was");
+    }
+    let needed = (connections as u64).saturating_add(MIN_OTHER_FILES);
+    let is_scarce = getrlimit(Resource::Nofile).current.is_some_and(|files| files < needed);
+    if is_scarce && connections < usize::MAX {
+        tracing::warn!(
+            needed,
+            "fewer files may be open than connections need: raise the limit (ulimit -n) or lower limits.connections"
+        );
     }
 }
 

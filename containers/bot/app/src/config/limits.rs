@@ -1,6 +1,7 @@
-//! `[limits]`: limits of requests and runs. 0 removes a limit.
+//! `[limits]`: limits of requests, runs and connections. 0 removes a limit.
 
 use ars_bot_core::load_limits::LoadLimits;
+use ars_bot_http::{ConnectionLimits, StreamLimits};
 use serde::Deserialize;
 
 /// `[limits]`. An absent key has its default.
@@ -27,6 +28,16 @@ pub struct Limits {
     /// Bytes of these follow-ups.
     #[serde(alias = "follow_up_bytes")]
     pub follow_up_bytes: Option<u32>,
+    /// Open connections.
+    pub connections: Option<usize>,
+    /// Open connections of a peer.
+    #[serde(alias = "connections_per_peer")]
+    pub connections_per_peer: Option<usize>,
+    /// Open event streams.
+    pub streams: Option<usize>,
+    /// Open event streams of a peer.
+    #[serde(alias = "streams_per_peer")]
+    pub streams_per_peer: Option<usize>,
 }
 
 impl Limits {
@@ -48,6 +59,33 @@ impl Limits {
             follow_up_bytes: of(self.follow_up_bytes, defaults.follow_up_bytes),
         }
     }
+
+    /// Returns the limits of connections.
+    pub fn of_connections(&self) -> ConnectionLimits {
+        let defaults = ConnectionLimits::default();
+        ConnectionLimits {
+            max: limit(self.connections, defaults.max),
+            max_per_peer: limit(self.connections_per_peer, defaults.max_per_peer),
+            ..defaults
+        }
+    }
+
+    /// Returns the limits of event streams.
+    pub fn of_streams(&self) -> StreamLimits {
+        let defaults = StreamLimits::default();
+        StreamLimits {
+            max: limit(self.streams, defaults.max),
+            max_per_peer: limit(self.streams_per_peer, defaults.max_per_peer),
+        }
+    }
+}
+
+fn limit(set: Option<usize>, default: usize) -> usize {
+    match set {
+        None => default,
+        Some(0) => usize::MAX,
+        Some(max) => max,
+    }
 }
 
 #[cfg(test)]
@@ -68,5 +106,14 @@ mod tests {
         for wrong in ["runs = -1", "run = 1", "runs = \"8\""] {
             assert!(toml::from_str::<Limits>(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn absent_limits_have_their_defaults() {
+        let text = "connections = 9\nstreams = 0\nstreams_per_peer = 3\n";
+        let limits = toml::from_str::<Limits>(text).unwrap();
+        let (connections, streams) = (limits.of_connections(), limits.of_streams());
+        assert_eq!((connections.max, connections.max_per_peer), (9, 64));
+        assert_eq!((streams.max, streams.max_per_peer), (usize::MAX, 3));
     }
 }

@@ -1,6 +1,6 @@
 //! The HTTP server as a service. It stops after the drain, because the probe answers until then.
 
-use ars_bot_http::HttpState;
+use ars_bot_http::{ConnectionLimits, HttpState};
 use async_trait::async_trait;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -13,6 +13,8 @@ pub struct HttpService {
     pub listener: TcpListener,
     /// The state of the routes.
     pub state: HttpState,
+    /// The limits of connections.
+    pub limits: ConnectionLimits,
 }
 
 #[async_trait]
@@ -23,6 +25,6 @@ impl Service for HttpService {
 
     async fn run(self, stop: CancellationToken) {
         let router = ars_bot_http::router(self.state);
-        ars_bot_http::serve(self.listener, router, stop.cancelled_owned()).await;
+        ars_bot_http::serve(self.listener, router, self.limits, stop.cancelled_owned()).await;
     }
 }

@@ -1,10 +1,10 @@
-//! The peer of a request: the party whose failed credentials are counted together.
+//! The peer of a request: the party of failed credentials, connections and streams that count together.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use axum::{
     extract::ConnectInfo,
-    http::{HeaderName, request::Parts},
+    http::{HeaderMap, HeaderName, request::Parts},
 };
 
 /// Bits of an IPv6 address that name a network. One party has all of its addresses.
@@ -19,10 +19,19 @@ impl Peer {
     ///
     /// A proxy appends to a list, so the last address is its own statement.
     pub(crate) fn of(head: &Parts, header: Option<&HeaderName>) -> Self {
-        let stated = header.and_then(|name| head.headers.get_all(name).iter().next_back());
-        let last = stated.and_then(|value| value.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
         let socket = || head.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
-        Self::at(last.or_else(socket).unwrap_or(Ipv6Addr::UNSPECIFIED.into()))
+        Self::stated(&head.headers, header, || socket().unwrap_or(Ipv6Addr::UNSPECIFIED.into()))
+    }
+
+    /// Returns the peer in the header, else that at the address of the socket.
+    pub(crate) fn stated(
+        headers: &HeaderMap,
+        header: Option<&HeaderName>,
+        socket: impl FnOnce() -> IpAddr,
+    ) -> Self {
+        let stated = header.and_then(|name| headers.get_all(name).iter().next_back());
+        let last = stated.and_then(|value| value.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
+        Self::at(last.unwrap_or_else(socket))
     }
 
     /// Returns the peer at an address.

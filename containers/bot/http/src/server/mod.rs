@@ -1,15 +1,24 @@
 //! Connections: the accept loop, its limits, bodies and event streams. Nothing here knows a route.
 
 mod body;
+mod connections;
+mod excess;
+mod held_body;
 mod lag;
 mod linger;
+mod quota;
 mod rate;
 mod serve;
 pub(crate) mod sse;
 mod stall;
+mod streams;
 
 pub(crate) use body::{MAX_BODY_BYTES, read_body};
+pub use connections::ConnectionLimits;
 pub(crate) use lag::LagMeter;
+pub(crate) use quota::Quota;
 pub(crate) use rate::Rates;
 pub(crate) use serve::Closing;
 pub use serve::serve;
+pub use streams::StreamLimits;
+pub(crate) use streams::{StreamPermit, Streams};

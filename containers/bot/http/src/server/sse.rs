@@ -73,6 +73,7 @@ mod tests {
     use tokio::io::AsyncWriteExt;
 
     use super::*;
+    use crate::server::{ConnectionLimits, serve::Server};
 
     #[tokio::test(start_paused = true)]
     async fn idle_stream_sends_keepalives_until_shutdown() {
@@ -104,7 +105,8 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let open = std::sync::Arc::new(open);
         let router = axum::Router::new().route("/", axum::routing::get(move || open()));
-        let server = tokio::spawn(crate::serve(listener, router, std::future::pending()));
+        let server =
+            tokio::spawn(crate::serve(listener, router, ConnectionLimits::default(), std::future::pending()));
         let mut viewer = reqwest::get(format!("http://{address}/")).await.unwrap();
         assert_eq!(viewer.chunk().await.unwrap().unwrap(), frames::PREAMBLE);
         drop(viewer);
@@ -132,8 +134,8 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let router = axum::Router::new().route("/", axum::routing::get(open));
         let deadline = std::time::Duration::from_millis(300);
-        let serving = crate::server::serve::serve_within(deadline, listener, router, std::future::pending());
-        let server = tokio::spawn(serving);
+        let serving = Server::new(router, ConnectionLimits::default(), deadline);
+        let server = tokio::spawn(serving.serve(listener, std::future::pending()));
         let mut stalled = tokio::net::TcpStream::connect(address).await.unwrap();
         stalled.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
         // Its answer has begun, so the next connection opens another stream.

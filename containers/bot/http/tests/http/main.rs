@@ -12,6 +12,7 @@ mod cases;
 mod gate;
 mod idempotency;
 mod ingress;
+mod limits;
 mod load;
 mod mcp;
 mod mcp_envelope;

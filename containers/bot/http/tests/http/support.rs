@@ -18,7 +18,7 @@ use ars_bot_core::{
     registry::{RunFacts, RunHandle},
     settings::Settings,
 };
-use ars_bot_http::{Dashboard, HttpState, router, serve};
+use ars_bot_http::{ConnectionLimits, Dashboard, HttpState, StreamLimits, router, serve};
 use ars_bot_ports::{
     Clock, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, ModelClient, ModelDelta, ModelError,
     ModelErrorKind, ModelRequest, Models, Repository, RunStore, SearchHit, StoreError, StoreErrorKind,
@@ -324,12 +324,28 @@ impl Bot {
         Self::with_capabilities(dashboard, tokens, settings, Capabilities::default()).await
     }
 
+    /// Starts a bot with these limits.
+    pub async fn within(limits: ConnectionLimits, streams: StreamLimits) -> Self {
+        let (gate, capabilities) = (Dashboard::default(), Capabilities::default());
+        Self::of(gate, TOKENS, Settings::default(), capabilities, (limits, streams)).await
+    }
+
     /// Starts a bot with these capabilities.
     pub async fn with_capabilities(
         dashboard: Dashboard,
         tokens: &str,
         settings: Settings,
         capabilities: Capabilities,
+    ) -> Self {
+        Self::of(dashboard, tokens, settings, capabilities, Default::default()).await
+    }
+
+    async fn of(
+        dashboard: Dashboard,
+        tokens: &str,
+        settings: Settings,
+        capabilities: Capabilities,
+        (limits, streams): (ConnectionLimits, StreamLimits),
     ) -> Self {
         let clock = Arc::new(ManualClock(AtomicI64::new(1_760_000_000_000)));
         let model = Arc::new(ScriptedModel::default());
@@ -352,11 +368,16 @@ impl Bot {
         let ended = Arc::clone(&crashed);
         let state =
             HttpState::new(core.clone(), tokens, build).with_metrics(|| "ars_in_flight 0\n".to_owned());
-        let state = state.with_dashboard(dashboard).with_crash(move || ended.notify_one());
+        let state = state.with_dashboard(dashboard).with_stream_limits(streams);
+        let state = match &limits.peer_header {
+            Some(name) => state.with_peer_header(name.clone()),
+            None => state,
+        };
+        let state = state.with_crash(move || ended.notify_one());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let shutdown = CancellationToken::new();
-        let server = tokio::spawn(serve(listener, router(state), shutdown.clone().cancelled_owned()));
+        let server = tokio::spawn(serve(listener, router(state), limits, shutdown.clone().cancelled_owned()));
         Self { core, clock, model, store, trees, address, crashed, shutdown, server: Some(server) }
     }
 

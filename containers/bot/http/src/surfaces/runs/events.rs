@@ -20,7 +20,7 @@ use super::{
     run_ref::{RunRef, reject},
 };
 use crate::{
-    server::{Closing, sse},
+    server::{Closing, StreamPermit, Streams, sse},
     state::HttpState,
 };
 
@@ -30,23 +30,32 @@ pub(crate) async fn events(
     State(state): State<HttpState>,
     Extension(viewer): Extension<Viewer>,
     closing: Option<Extension<Closing>>,
+    streams: Streams,
     headers: HeaderMap,
     uri: Uri,
     run: RunRef,
 ) -> Response {
     let after = sse::resume_after(&headers, &uri);
     let closing = closing.map(|Extension(closing)| closing);
-    match state.core.queries().events(&run.reader(&viewer, "runs.events"), &run.id, after).await {
-        Ok(EventStream::Live(subscription)) => sse::response(live(subscription), closing),
-        Ok(EventStream::Remote(events)) => sse::response(remote(events), closing),
-        Ok(EventStream::Stored(view)) => sse::response(stream::iter(replay::frames(&view, after)), closing),
-        Err(error) => reject(error),
-    }
+    let found = state.core.queries().events(&run.reader(&viewer, "runs.events"), &run.id, after).await;
+    let opened = match found {
+        Ok(EventStream::Live(subscription)) => {
+            streams.open().map(|permit| sse::response(live(subscription, permit), closing))
+        }
+        Ok(EventStream::Remote(events)) => {
+            streams.open().map(|permit| sse::response(remote(events, permit), closing))
+        }
+        Ok(EventStream::Stored(view)) => {
+            Ok(sse::response(stream::iter(replay::frames(&view, after)), closing))
+        }
+        Err(error) => Ok(reject(error)),
+    };
+    opened.unwrap_or_else(|excess| excess)
 }
 
 /// The run of another process, with the delay of its flushes.
-fn remote(events: RemoteEvents) -> impl Stream<Item = String> {
-    let watching = (events, metrics::viewer());
+fn remote(events: RemoteEvents, permit: StreamPermit) -> impl Stream<Item = String> {
+    let watching = (events, (metrics::viewer(), permit));
     stream::unfold(watching, |(mut events, viewer)| async move {
         let text = events.next().await?.iter().map(framed).collect();
         Some((text, (events, viewer)))
@@ -55,8 +64,8 @@ fn remote(events: RemoteEvents) -> impl Stream<Item = String> {
 
 /// The run of this process.
 /// The subscription holds a position and no queue, so a slow viewer costs no memory.
-fn live(subscription: Subscription) -> impl Stream<Item = String> {
-    let watching = (subscription, metrics::viewer());
+fn live(subscription: Subscription, permit: StreamPermit) -> impl Stream<Item = String> {
+    let watching = (subscription, (metrics::viewer(), permit));
     stream::unfold(watching, |(mut subscription, viewer)| async move {
         let text = subscription.next().await?.iter().map(framed).collect();
         Some((text, (subscription, viewer)))

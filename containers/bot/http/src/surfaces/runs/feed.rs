@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::pages::Row;
 use crate::{
-    server::{Closing, sse},
+    server::{Closing, StreamPermit, sse},
     state::HttpState,
 };
 
@@ -20,14 +20,15 @@ pub(super) fn feed(
     viewer: Viewer,
     filter: RunFilter,
     closing: Option<Closing>,
+    permit: StreamPermit,
 ) -> Response {
-    sse::response(frames_of(state.core.queries().changes(viewer, filter)), closing)
+    sse::response(frames_of(state.core.queries().changes(viewer, filter), permit), closing)
 }
 
-fn frames_of(changes: Changes) -> impl Stream<Item = String> {
-    stream::unfold(changes, |mut changes| async move {
+fn frames_of(changes: Changes, permit: StreamPermit) -> impl Stream<Item = String> {
+    stream::unfold((changes, permit), |(mut changes, permit)| async move {
         let text = changes.next().await?.into_iter().map(frame).collect();
-        Some((text, changes))
+        Some((text, (changes, permit)))
     })
 }
 

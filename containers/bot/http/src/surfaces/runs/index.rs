@@ -10,7 +10,11 @@ use super::{
     feed,
     pages::{IndexPage, Listing, Nav, Part, Section},
 };
-use crate::{params, server::Closing, state::HttpState};
+use crate::{
+    params,
+    server::{Closing, Streams},
+    state::HttpState,
+};
 
 /// Finished rows of one page.
 const PAGE_ROWS: usize = 25;
@@ -22,11 +26,14 @@ pub(crate) async fn index(
     State(state): State<HttpState>,
     Extension(viewer): Extension<Viewer>,
     closing: Option<Extension<Closing>>,
+    streams: Streams,
     uri: Uri,
 ) -> Response {
     let listing = Listing { part: part(&uri), filter: filter(&uri) };
     if params::query(&uri, "stream").as_deref() == Some("1") {
-        return feed::feed(&state, viewer, listing.filter, closing.map(|Extension(closing)| closing));
+        let closing = closing.map(|Extension(closing)| closing);
+        let opened = streams.open().map(|permit| feed::feed(&state, viewer, listing.filter, closing, permit));
+        return opened.unwrap_or_else(|excess| excess);
     }
     let selection = match (listing.part, cursor(&uri)) {
         (Part::Active, _) => Selection::Active,
