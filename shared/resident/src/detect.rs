@@ -81,8 +81,11 @@ impl Detection {
     }
 }
 
+/// Detects the table from the content of one manifest.
+type Detect = fn(&Root<'_>, &str) -> Detection;
+
 /// The manifests that select a toolchain, in order of precedence.
-const MANIFESTS: [(&str, fn(&Root<'_>, &str) -> Detection); 6] = [
+const MANIFESTS: [(&str, Detect); 6] = [
     ("package.json", node),
     ("Cargo.toml", cargo),
     ("pyproject.toml", python),

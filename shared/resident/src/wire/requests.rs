@@ -299,7 +299,7 @@ fn optional_commands<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Optio
 fn bounded<'de, D, T>(deserializer: D, name: &str, min: T, max: T) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
-    T: Deserialize<'de> + PartialOrd + std::fmt::Display,
+    T: Copy + Deserialize<'de> + PartialOrd + std::fmt::Display,
 {
     let rule = format!("{name} must be an integer from {min} to {max}");
     let value = Option::<T>::deserialize(deserializer).map_err(|_| D::Error::custom(&rule))?;
