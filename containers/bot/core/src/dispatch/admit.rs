@@ -105,7 +105,8 @@ fn slot(
     Ok((slot, Some(queued)))
 }
 
-/// Returns whether another process has a live run of the thread, from a listing that many messages share.
+/// Returns whether another process has a live run of the thread.
+/// From a listing that many messages share.
 async fn is_occupied_elsewhere(context: &RunContext, thread: &ThreadKey) -> bool {
     let Some(live) = context.live() else { return false };
     let listing = live.rows(context.clock()).await;

@@ -1,4 +1,6 @@
-//! The stages of a request that waited for a slot in a process that ended. Its run and its thread are claimed.
+//! The stages of a request that waited for a slot in a process that ended.
+//!
+//! Its run and its thread are claimed.
 
 use ars_bot_ports::Refusal;
 

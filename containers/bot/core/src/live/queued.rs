@@ -1,4 +1,4 @@
-//! The request of a run that waits for a slot, as the state of its row holds it (docs/reference/ledger.md#queue).
+//! The stored request of a run that waits for a slot (docs/reference/ledger.md#queue).
 //!
 //! It suffices for another process to start the run. It is removed before the run starts.
 

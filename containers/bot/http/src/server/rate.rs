@@ -12,7 +12,8 @@ use ars_bot_core::load_limits::caller;
 use ars_bot_ports::{Overload, metrics};
 use ars_types::UnixMillis;
 
-/// Most callers with a bucket. Of more, those with a full one are forgotten, which changes nothing for them.
+/// Most callers with a bucket.
+/// Of more, those with a full one are forgotten, which changes nothing for them.
 const BUCKETS_MAX: usize = 1_024;
 /// Units of one request. A bucket gains as many units in a millisecond as the limit has requests.
 const REQUEST_UNITS: i64 = 60_000;

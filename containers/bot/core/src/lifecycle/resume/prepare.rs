@@ -12,7 +12,7 @@ use ars_types::{RunStatus, ThreadKey};
 use ars_wire::ledger::{Reclaimed, StepRecord};
 use serde_json::Value;
 
-use super::{close, published, reclaim_loop::BACKOFF, spans, stored::Stored, tree};
+use super::{close, published, read::BACKOFF, spans, stored::Stored, tree};
 use crate::{
     context::RunContext,
     day_spend::Hold,

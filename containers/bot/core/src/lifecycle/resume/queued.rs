@@ -1,4 +1,4 @@
-//! A reclaimed run that waited for a slot: it waits on in this process, and starts from its stored request.
+//! A reclaimed run that waited for a slot: it waits on here, and starts from its stored request.
 
 use ars_agent::resume::RunState;
 use ars_bot_ports::texts;

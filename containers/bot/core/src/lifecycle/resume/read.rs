@@ -25,6 +25,8 @@ use crate::{
 /// Also the number of attempts to open the run's tree.
 const MAX_FAILURES: u32 = 12;
 
+/// Wait between two attempts to resume a run, while the stores fail or its tree cannot be opened.
+pub(super) const BACKOFF: Duration = Duration::from_secs(5);
 /// Time for which a lease is relied on.
 /// A request sent by then reaches its store before the lease expires, because it takes ten seconds at most.
 pub(super) const LEASE_RELIANCE: Duration = Duration::from_millis(LEASE as u64 / 2);

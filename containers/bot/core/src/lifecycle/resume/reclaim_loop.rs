@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    read::{LEASE_RELIANCE, ReadBudget},
+    read::{BACKOFF, LEASE_RELIANCE, ReadBudget},
     resume_or_close::resume_or_close,
 };
 use crate::{
@@ -25,8 +25,6 @@ use crate::{
     live::{LEASE, Live, Meta},
 };
 
-/// Wait between two attempts to resume a run, while the stores fail or its tree cannot be opened.
-pub(super) const BACKOFF: Duration = Duration::from_secs(5);
 /// Interval of the loop, so that an expired lease is found within two leases.
 const INTERVAL: Duration = Duration::from_millis(LEASE as u64);
 
