@@ -1,6 +1,7 @@
 //! The machine that survives: Worker, vendor, repository and the bot's data directory.
 
 use std::{
+    os::unix::fs::lchown,
     path::{Path, PathBuf},
     process::Stdio,
     sync::atomic::{AtomicUsize, Ordering},
@@ -26,6 +27,7 @@ pub struct Machine {
     folder: TempDir,
     program: PathBuf,
     environment: Vec<(&'static str, String)>,
+    user: Option<u32>,
     worker: Running,
     bots: AtomicUsize,
     pub(crate) watch: Watch,
@@ -40,10 +42,14 @@ pub struct Machine {
 pub struct Setup {
     /// The origin of its repository, when that is not a folder of it.
     pub origin: Option<String>,
+    /// More files of its repository.
+    pub files: Vec<(&'static str, String)>,
     /// More of its configuration.
     pub config: String,
     /// More of its bots' environment.
     pub environment: Vec<(&'static str, String)>,
+    /// The user of its bots, if not that of the test, which is then root.
+    pub user: Option<u32>,
 }
 
 impl Machine {
@@ -62,7 +68,7 @@ impl Machine {
         for name in ["home", LOGS] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
         }
-        let project = || git::project(folder.path()).display().to_string();
+        let project = || git::project(folder.path(), &setup.files).display().to_string();
         let origin = setup.origin.unwrap_or_else(project);
         let config = format!(
             "[defaults]\nagent = \"coding\"\nrepository = \"acme/app\"\nmodel = \"anthropic/claude-drill\"\n\n\
@@ -77,9 +83,14 @@ impl Machine {
         let worker =
             Running::start(state_worker_build(), |settings| settings.secret("MEMORY_TOKEN", secrets::MEMORY));
         let state = State::of(&worker.client, secrets::MEMORY);
+        let program = match setup.user {
+            Some(_) => program_for_others(program, folder.path()),
+            None => program.into(),
+        };
         Self {
             folder,
-            program: program.into(),
+            program,
+            user: setup.user,
             environment: setup.environment,
             worker,
             bots: AtomicUsize::new(0),
@@ -108,7 +119,22 @@ impl Machine {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .kill_on_drop(true);
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
+            self.give_to(user);
+        }
         command
+    }
+
+    /// Makes a user the owner of everything here.
+    pub fn give_to(&self, user: u32) {
+        let mut open = vec![self.folder.path().to_path_buf()];
+        while let Some(path) = open.pop() {
+            lchown(&path, Some(user), Some(user)).unwrap();
+            if path.is_dir() && !path.is_symlink() {
+                open.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            }
+        }
     }
 
     /// Starts a bot.
@@ -160,6 +186,13 @@ impl Machine {
         assert!(found.len() <= 1, "more than one tree: {found:?}");
         found.into_iter().next()
     }
+}
+
+/// Returns a copy of the program in a folder that other users can open.
+fn program_for_others(program: &str, folder: &Path) -> PathBuf {
+    let copy = folder.join("ars-drilled");
+    std::fs::copy(program, &copy).unwrap();
+    copy
 }
 
 /// A file of this name at most so many folders below.

@@ -2,11 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-/// Creates the repository in `folder`.
-pub fn project(folder: &Path) -> PathBuf {
+/// Creates the repository in `folder`, with more files if there are any.
+pub fn project(folder: &Path, files: &[(&str, String)]) -> PathBuf {
     let project = folder.join("project");
     std::fs::create_dir(&project).unwrap();
-    std::fs::write(project.join("README.md"), "# An app\n\nIt greets.\n").unwrap();
+    let readme = ("README.md", "# An app\n\nIt greets.\n".to_owned());
+    for (name, text) in files.iter().chain([&readme]) {
+        let path = project.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
     git(&project, &["init", "-q"]);
     git(&project, &["add", "."]);
     git(&project, &["commit", "-qm", "first"]);

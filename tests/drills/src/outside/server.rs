@@ -62,7 +62,7 @@ impl Outside {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let shared = Arc::new(Shared {
-            files: git::project(folder.path()).join(".git"),
+            files: git::project(folder.path(), &[]).join(".git"),
             address: address.clone(),
             sent: Mutex::default(),
             shown: Mutex::default(),

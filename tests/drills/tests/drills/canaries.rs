@@ -71,6 +71,7 @@ fn everything(outside: &Outside, vendor: &FakeOpenAi, memory: &Running) -> Setup
             ("BRAVE_SEARCH_BASE_URL", outside.url()),
             ("OTEL_EXPORTER_OTLP_ENDPOINT", outside.url()),
         ],
+        ..Setup::default()
     }
 }
 

@@ -10,6 +10,7 @@ mod checks;
 mod children;
 mod deploys;
 mod hostile;
+mod hostile_repository;
 mod idempotency;
 mod kills;
 mod overload;
