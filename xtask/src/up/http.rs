@@ -56,7 +56,8 @@ pub fn post(url: &str, token: &str, body: &Value) -> Result<(u16, Value)> {
     Ok((status, serde_json::from_str(&text).unwrap_or(Value::String(text))))
 }
 
-/// Returns the path of a run's live page; its token is only in the index. `viewer` is the secret of mode `token`.
+/// Returns the path of a run's live page; its token is only in the index.
+/// `viewer` is the secret of mode `token`.
 pub fn live_page(bot: &str, viewer: Option<&str>, run: &str) -> Result<Option<String>> {
     let began = Instant::now();
     let mut request = agent().get(format!("{bot}/runs?stream=1"));

@@ -17,7 +17,7 @@ pub struct Origin<'a> {
     pub thread_key: &'a str,
     /// Run id.
     pub run_id: &'a str,
-    /// Untrusted sources that the run had read. If there are any, findings reach the memory of its user only.
+    /// Untrusted sources that the run had read. With any, findings reach its user's memory only.
     pub taint: &'a [Taint],
 }
 

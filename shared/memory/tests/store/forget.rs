@@ -39,7 +39,7 @@ fn restating_a_forgotten_text_inserts_it() {
     assert_eq!((ids(&listed), &listed[0]["useCount"]), (vec![id(1).as_str()], &json!(0)));
 }
 
-/// Covers the other ways out of the active records too. The last row is active, one is younger than the window.
+/// Covers superseded records too. One record is active, and one is younger than the window.
 #[test]
 fn text_is_purged_after_the_window() {
     let store = store();

@@ -86,7 +86,7 @@ async fn reflection_reaches_the_next_run() {
     assert!(systems_of(&next).contains("- Tests run by make check (from http:default:default)"));
 }
 
-/// A web page, a repository that is not configured, and a record of such a run; the last one has read none of them.
+/// A web page, an unconfigured repository, and a record of such a run. The last run read none.
 #[tokio::test]
 async fn untrusted_sources_taint_a_run() {
     const REFLECTION: &str =

@@ -1,4 +1,4 @@
-//! `/runs/sign-in`: exchanges the dashboard's secret, from a form or an address, for a session's cookie.
+//! `/runs/sign-in`: exchanges the secret, from a form or an address, for a session's cookie.
 //!
 //! Not here: the cookie (`auth::session`) and the gate (`auth::viewer`).
 
@@ -31,7 +31,7 @@ pub(crate) const STYLE: &str = "/runs/sign-in/style.css";
 
 /// The problem of a wrong token in the form.
 const INVALID: &str = "This token is not valid.";
-/// The problem of a wrong token in an address. A service that creates its token at each start outlives the address.
+/// The problem of a wrong token in an address, which an earlier start may have printed.
 const EXPIRED: &str =
     "This address is not valid any more. Open the one that the last start of the service printed.";
 
