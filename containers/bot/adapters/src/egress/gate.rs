@@ -72,7 +72,7 @@ impl Gate {
                         Ok(listener) => proxy.supervise(listener).await,
                         // The command has no network.
                         Err(error) => {
-                            tracing::warn!(error = %error, "a sandbox has no way to the egress proxy")
+                            tracing::warn!(error = %error, "a sandbox has no way to the egress proxy");
                         }
                     }
                 };

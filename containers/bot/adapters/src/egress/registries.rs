@@ -1,6 +1,6 @@
 //! The allowed hosts of package registries. The rule `hosts` of the tree exempts this file.
 
-/// Hosts of public package registries: crates.io, npm, PyPI, Go and RubyGems.
+/// Hosts of public package registries: crates.io, npm, `PyPI`, Go and `RubyGems`.
 ///
 /// Mirrors of Linux distributions are absent, because commands cannot install system packages. Registries whose clients
 /// ignore the variables of a proxy (Maven) are absent as well.

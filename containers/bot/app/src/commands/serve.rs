@@ -156,7 +156,9 @@ async fn report_sandbox(workspaces: Arc<GitWorkspaces>) -> (&'static str, &'stat
     }
 }
 
-/// Raises the soft limit of open files to the hard one, so that connections do not use up the descriptors of runs.
+/// Raises the soft limit of open files to the hard one.
+///
+/// Connections would use up the descriptors of runs.
 fn allow_open_files(connections: usize) {
     let own = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: own.maximum, ..own }) {

@@ -11,7 +11,9 @@ use tokio::{
 
 use crate::support::{Machine, PATIENCE, SERVE, Server};
 
-/// Connections of the drill. All addresses of 127.0.0.0/8 are this machine's, so each group has its own.
+/// Connections of the drill.
+///
+/// All addresses of 127.0.0.0/8 are this machine's, so each group has its own.
 const CONNECTIONS: u64 = 10_000;
 /// Connections of one address, which is its limit.
 const OF_ONE_PEER: u64 = 64;

@@ -1,4 +1,4 @@
-//! The body of an answer with a value that is dropped when the answer was sent, or its connection ended.
+//! The body of an answer with a value that is dropped when the body was sent or its connection ended.
 
 use std::{
     pin::Pin,

@@ -11,6 +11,7 @@ mod rate;
 mod serve;
 pub(crate) mod sse;
 mod stall;
+mod stream_limits;
 mod streams;
 
 pub(crate) use body::{MAX_BODY_BYTES, read_body};
@@ -20,5 +21,5 @@ pub(crate) use quota::Quota;
 pub(crate) use rate::Rates;
 pub(crate) use serve::Closing;
 pub use serve::serve;
-pub use streams::StreamLimits;
+pub use stream_limits::StreamLimits;
 pub(crate) use streams::{StreamPermit, Streams};
