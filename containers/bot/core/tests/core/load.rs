@@ -110,7 +110,7 @@ async fn next_process_continues_the_queue() {
     assert!(world.core.drain(Duration::from_secs(60)).await);
     first.await.unwrap();
     second.await.unwrap();
-    assert_eq!(*io.moved.lock().unwrap(), [id.clone()]);
+    assert_eq!(*io.moved.lock().unwrap(), std::slice::from_ref(&id));
 
     let next = process(&ledger, "g2", vec![Move::Say("one"), Move::Say("two")]);
     let keeping = next.keep_ledger();

@@ -17,10 +17,12 @@ pub(crate) struct Streams {
 pub(crate) struct StreamPermit(#[expect(dead_code, reason = "its drop ends the count")] Permit);
 
 impl Streams {
-    /// Opens a stream, or answers that there are too many.
-    pub(crate) fn open(&self) -> Result<StreamPermit, Response> {
-        let opened = self.open.admit(Some(self.peer));
-        opened.map(StreamPermit).map_err(|excess| excess.answer("event streams"))
+    /// Answers with a stream made by `make`, or that there are too many.
+    pub(crate) fn open(&self, make: impl FnOnce(StreamPermit) -> Response) -> Response {
+        match self.open.admit(Some(self.peer)) {
+            Ok(permit) => make(StreamPermit(permit)),
+            Err(excess) => excess.answer("event streams"),
+        }
     }
 }
 

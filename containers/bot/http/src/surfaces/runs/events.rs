@@ -38,19 +38,16 @@ pub(crate) async fn events(
     let after = sse::resume_after(&headers, &uri);
     let closing = closing.map(|Extension(closing)| closing);
     let found = state.core.queries().events(&run.reader(&viewer, "runs.events"), &run.id, after).await;
-    let opened = match found {
+    match found {
         Ok(EventStream::Live(subscription)) => {
-            streams.open().map(|permit| sse::response(live(subscription, permit), closing))
+            streams.open(|permit| sse::response(live(subscription, permit), closing))
         }
         Ok(EventStream::Remote(events)) => {
-            streams.open().map(|permit| sse::response(remote(events, permit), closing))
+            streams.open(|permit| sse::response(remote(events, permit), closing))
         }
-        Ok(EventStream::Stored(view)) => {
-            Ok(sse::response(stream::iter(replay::frames(&view, after)), closing))
-        }
-        Err(error) => Ok(reject(error)),
-    };
-    opened.unwrap_or_else(|excess| excess)
+        Ok(EventStream::Stored(view)) => sse::response(stream::iter(replay::frames(&view, after)), closing),
+        Err(error) => reject(error),
+    }
 }
 
 /// The run of another process, with the delay of its flushes.

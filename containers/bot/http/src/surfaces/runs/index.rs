@@ -32,8 +32,7 @@ pub(crate) async fn index(
     let listing = Listing { part: part(&uri), filter: filter(&uri) };
     if params::query(&uri, "stream").as_deref() == Some("1") {
         let closing = closing.map(|Extension(closing)| closing);
-        let opened = streams.open().map(|permit| feed::feed(&state, viewer, listing.filter, closing, permit));
-        return opened.unwrap_or_else(|excess| excess);
+        return streams.open(|permit| feed::feed(&state, viewer, listing.filter, closing, permit));
     }
     let selection = match (listing.part, cursor(&uri)) {
         (Part::Active, _) => Selection::Active,

@@ -67,7 +67,7 @@ pub(crate) async fn form(State(state): State<HttpState>, request: Request) -> Re
         tracing::info!(reason = "cross-origin", "sign-in refused");
         return page(StatusCode::FORBIDDEN, &next, None);
     }
-    exchange(&state, &head, (secret, actor), Attempt { token: &token, next: &next, problem: EXPIRED })
+    exchange(&state, &head, (secret, actor), &Attempt { token: &token, next: &next, problem: EXPIRED })
 }
 
 /// Answers a correct secret with a session and the wanted page.
@@ -86,7 +86,7 @@ pub(crate) async fn submit(State(state): State<HttpState>, request: Request) -> 
         let mut fields = form_urlencoded::parse(&body);
         fields.find(|(key, _)| key == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
     };
-    let attempt = Attempt { token: &field("token"), next: &field("next"), problem: INVALID };
+    let attempt = &Attempt { token: &field("token"), next: &field("next"), problem: INVALID };
     exchange(&state, &head, (secret, actor), attempt)
 }
 
@@ -103,7 +103,7 @@ fn exchange(
     state: &HttpState,
     head: &Parts,
     (secret, actor): (&Secret, &str),
-    attempt: Attempt<'_>,
+    attempt: &Attempt<'_>,
 ) -> Response {
     let now = state.core.clock().now();
     let peer = Peer::of(head, state.peer_header.as_ref());
