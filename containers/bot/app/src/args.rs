@@ -255,7 +255,7 @@ pub enum Store {
 /// `ars watch`.
 #[derive(Debug, ClapArgs)]
 pub struct Watch {
-    /// URL of the run's page, with its token. A dashboard in mode `token` also needs ARS_TOKEN
+    /// URL of the run's page, with its token. A dashboard in mode `token` also needs `ARS_TOKEN`
     pub url: String,
 }
 

@@ -7,7 +7,7 @@ use ars_auth::policy::ROWS;
 use ars_commands::Surface;
 use aws_lc_rs::{rsa::KeySize, signature::RsaKeyPair};
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     callers::{
@@ -39,8 +39,10 @@ const fn runs(scope: &'static str, agents: &'static [&'static str]) -> Row {
     Row { scope, commands: &[], agents, routes: &[] }
 }
 
-const fn with_routes(row: Row, routes: &'static [(&'static str, u16)]) -> Row {
-    Row { routes, ..row }
+impl Row {
+    const fn with_routes(self, routes: &'static [(&'static str, u16)]) -> Self {
+        Self { routes, ..self }
+    }
 }
 
 const CHANGES: &[&str] = &["config.set", "config.clear", "config.instructions"];
@@ -48,7 +50,7 @@ const CHANGES: &[&str] = &["config.set", "config.clear", "config.instructions"];
 const ENDED: u16 = 409;
 
 const TABLE: &[Row] = &[
-    with_routes(opens("dispatch", &[]), &[("POST /ingress", 200)]),
+    opens("dispatch", &[]).with_routes(&[("POST /ingress", 200)]),
     runs("agent:run:general", &["general"]),
     runs("agent:run:coding", &["coding"]),
     runs("agent:run:review", &["review"]),
@@ -62,7 +64,7 @@ const TABLE: &[Row] = &[
     opens("config:write", CHANGES),
     opens("runs:read", &["runs.list", "runs.get", "runs.events", "runs.friction"]),
     // Only a live run is steered, with its token.
-    with_routes(opens("runs:write", &["runs.stop"]), &[("POST /runs/http-ci/stop?mode=soft", ENDED)]),
+    opens("runs:write", &["runs.stop"]).with_routes(&[("POST /runs/http-ci/stop?mode=soft", ENDED)]),
     opens("memory:read", &["memory.list"]),
     // A shared record also needs `repo:write`.
     opens("memory:write", &[]),
@@ -70,10 +72,8 @@ const TABLE: &[Row] = &[
     opens("friction:write", &[]),
     opens("schedule:read", &["schedule.list"]),
     opens("schedule:write", &[]),
-    with_routes(
-        opens("deploy:write", &[]),
-        &[("POST /admin/crash", 202), ("POST /admin/restart/authorize", 200)],
-    ),
+    opens("deploy:write", &[])
+        .with_routes(&[("POST /admin/crash", 202), ("POST /admin/restart/authorize", 200)]),
     // The subsystems of these are absent.
     opens("deploy:read", &[]),
     opens("repo:read", &[]),
@@ -201,7 +201,7 @@ async fn scope_opens_its_agents_alone() {
         let params = json!({"name": "dispatch", "arguments": {"text": "help", "history": []}});
         let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
         let answer = send(&bot, &Bearer("alone"), Method::POST, "/mcp", Some(&call)).await.json();
-        let is_denied = answer["error"]["data"]["code"] == Value::from("unauthorized");
+        let is_denied = answer["error"]["data"]["code"] == "unauthorized";
         if is_denied != (row.scope != "dispatch") {
             wrong.push(format!("dispatch: {answer}"));
         }
