@@ -9,6 +9,7 @@ use std::{fs::OpenOptions, path::Path, time::Duration};
 
 use rusqlite::{
     CachedStatement, Connection,
+    config::DbConfig,
     types::{Null, ValueRef},
 };
 
@@ -47,6 +48,8 @@ impl NativeSql {
     fn over(connection: Connection) -> Result<Self, SqlError> {
         connection.busy_timeout(BUSY_TIMEOUT).map_err(engine)?;
         connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+        // Otherwise SQLite prepares a cached statement again whenever a bound time or id may change its plan.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(engine)?;
         limits::apply(&connection).map_err(engine)?;
         Ok(Self { connection })
     }
@@ -139,6 +142,19 @@ fn engine(error: rusqlite::Error) -> SqlError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bound_values_do_not_change_plans() {
+        let sql = NativeSql::in_memory().unwrap();
+        sql.execute("CREATE TABLE t (at REAL, id TEXT)", &[]).unwrap();
+        sql.execute("CREATE INDEX by_time ON t (at, id)", &[]).unwrap();
+        let statement = "SELECT id FROM t WHERE at > ?1 ORDER BY at";
+        for at in 0..3_i64 {
+            sql.query(statement, &[Value::from(at)]).unwrap();
+        }
+        let cached = sql.connection.prepare_cached(statement).unwrap();
+        assert_eq!(cached.get_status(rusqlite::StatementStatus::RePrepare), 0);
+    }
 
     #[test]
     fn files_use_a_log_with_full_sync() {
