@@ -73,7 +73,8 @@ pub const BRANCH: Name = Name {
 pub const MODEL: Name = Name {
     placeholder: "PROVIDER/MODEL",
     rule: "be `provider/model`, at most 200 characters",
-    pattern: "^[^/\\s]+/\\S+$",
+    // U+0085 is white space in Unicode and not in the pattern's dialect.
+    pattern: "^[^/\\s\\u0085]+/[^\\s\\u0085]+$",
     max: MODEL_MAX,
     parse: |text| {
         let is_short = text.chars().count() <= MODEL_MAX;
