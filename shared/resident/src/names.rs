@@ -121,7 +121,7 @@ name!(
     /// Name of a command of the command table: `^[a-z][a-z0-9-]{0,31}$`.
     CommandName,
     "command name",
-    "match ^[a-z][a-z0-9-]{0,31}$",
+    "match `^[a-z][a-z0-9-]{0,31}$`",
     |text| (1..=COMMAND_NAME_MAX_CHARS).contains(&text.len())
         && text.starts_with(|c: char| c.is_ascii_lowercase())
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
@@ -147,7 +147,7 @@ name!(
     /// Name of an injected environment variable: `^[A-Z_][A-Z0-9_]*$`.
     EnvName,
     "environment name",
-    "match ^[A-Z_][A-Z0-9_]*$, at most 128",
+    "match `^[A-Z_][A-Z0-9_]*$`, at most 128",
     |text| (1..=ENV_NAME_MAX_CHARS).contains(&text.len())
         && text.starts_with(|c: char| c.is_ascii_uppercase() || c == '_')
         && text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
