@@ -82,7 +82,7 @@ name!(
     /// Key of a thread in a resident: `^[a-z]{1,32}:[A-Za-z0-9._:-]{1,128}$`.
     StrictThreadKey,
     "threadKey",
-    "match ^[a-z]{1,32}:[A-Za-z0-9._:-]{1,128}$",
+    "match `^[a-z]{1,32}:[A-Za-z0-9._:-]{1,128}$`",
     |text| text.split_once(':').is_some_and(|(platform, rest)| {
         (1..=THREAD_PLATFORM_MAX_CHARS).contains(&platform.len())
             && platform.bytes().all(|b| b.is_ascii_lowercase())
