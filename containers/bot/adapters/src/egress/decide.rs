@@ -30,7 +30,7 @@ impl Protocol {
 pub(super) enum Addresses {
     /// Public ones.
     Public,
-    /// All but metadata services, for an entry with a port.
+    /// All but metadata services, for a configured entry with a port.
     AlsoPrivate,
 }
 
@@ -71,11 +71,11 @@ pub(super) fn decide(
         Host::Address => return Some(Err(Refused::Address(host.to_owned()))),
     };
     let of_host: Vec<_> = rules.iter().filter(|rule| rule.names(&name)).collect();
-    let allows = |wanted: Option<u16>| of_host.iter().any(|rule| rule.port() == wanted);
-    let addresses = if allows(Some(port)) {
-        Addresses::AlsoPrivate
-    } else if port == protocol.usual_port() && allows(None) {
-        Addresses::Public
+    let is_usual = port == protocol.usual_port();
+    let allowed = |rule: &&&HostRule| rule.port() == Some(port) || (is_usual && rule.port().is_none());
+    let mut allowing = of_host.iter().filter(allowed).peekable();
+    let addresses = if allowing.peek().is_some() {
+        if allowing.any(|rule| rule.may_be_private()) { Addresses::AlsoPrivate } else { Addresses::Public }
     } else if of_host.is_empty() {
         return Some(Err(Refused::Host(name)));
     } else {
@@ -112,7 +112,8 @@ mod tests {
 
     fn decided(protocol: Protocol, host: &str, port: u16) -> Option<Result<Addresses, Refused>> {
         let rules = ["registry.example", "*.cdn.example", "git.example:8443"];
-        let rules: Vec<_> = rules.iter().map(|text| HostRule::parse(text).unwrap()).collect();
+        let mut rules: Vec<_> = rules.iter().map(|text| HostRule::parse(text).unwrap()).collect();
+        rules.push(HostRule::of_public_port("origin.example".into(), 3000));
         decide(&rules, protocol, host, port).map(|decided| decided.map(|allowed| allowed.addresses))
     }
 
@@ -126,6 +127,7 @@ mod tests {
             (Tunnel, "REGISTRY.example.", 443, Some(Ok(Addresses::Public))),
             (Tunnel, "a.cdn.example", 443, Some(Ok(Addresses::Public))),
             (Tunnel, "git.example", 8443, Some(Ok(Addresses::AlsoPrivate))),
+            (Plain, "origin.example", 3000, Some(Ok(Addresses::Public))),
             (Plain, "registry.example", 80, Some(Ok(Addresses::Public))),
             (Tunnel, "registry.example", 80, port("registry.example", 80)),
             (Tunnel, "registry.example", 22, port("registry.example", 22)),

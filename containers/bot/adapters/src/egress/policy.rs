@@ -57,12 +57,13 @@ impl EgressSettings {
 }
 
 /// Returns the rule for the code host of an origin.
-/// The origin was authorized, so its address may be private.
+///
+/// A stranger may control the DNS of an authorized origin, so only a configured entry allows private addresses.
 fn rule_of_origin(origin: &str) -> Option<HostRule> {
     match Url::parse(origin) {
         Ok(url) if matches!(url.scheme(), "http" | "https") => {
             let Some(Host::Name(name)) = normalized(url.host_str()?) else { return None };
-            Some(HostRule::of_service(name, url.port_or_known_default()?))
+            Some(HostRule::of_public_port(name, url.port_or_known_default()?))
         }
         // An ssh origin: the host serves HTTPS as well.
         Ok(url) if url.scheme() == "ssh" => https_of(url.host_str()?),

@@ -16,6 +16,7 @@ pub struct HostRule {
     name: String,
     with_subdomains: bool,
     port: Option<u16>,
+    may_be_private: bool,
 }
 
 /// The fault of an entry.
@@ -59,13 +60,13 @@ impl HostRule {
             (_, Some(0)) => Err(RuleError::Shape),
             (true, _) if has_one_label => Err(RuleError::Suffix),
             (false, None) if has_one_label => Err(RuleError::Local),
-            _ => Ok(Self { name, with_subdomains, port }),
+            _ => Ok(Self { name, with_subdomains, port, may_be_private: port.is_some() }),
         }
     }
 
-    /// Makes the entry of one service.
-    pub(super) fn of_service(name: String, port: u16) -> Self {
-        Self { name, with_subdomains: false, port: Some(port) }
+    /// Returns the entry for one port of a host, at public addresses only.
+    pub(super) const fn of_public_port(name: String, port: u16) -> Self {
+        Self { name, with_subdomains: false, port: Some(port), may_be_private: false }
     }
 
     /// Returns whether the entry is for this host.
@@ -80,6 +81,11 @@ impl HostRule {
     /// Returns the only allowed port, if the entry has one.
     pub(super) const fn port(&self) -> Option<u16> {
         self.port
+    }
+
+    /// Returns whether the host may have private addresses.
+    pub(super) const fn may_be_private(&self) -> bool {
+        self.may_be_private
     }
 }
 
