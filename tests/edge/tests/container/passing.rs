@@ -95,13 +95,15 @@ fn health_is_alike(world: &World, direct: SocketAddr) {
 
 /// The largest request reaches the model in full, and both answers have the same fields.
 fn the_largest_request_arrives(world: &World, direct: SocketAddr, prompt: &Mutex<String>) {
-    let frame = json!({ "text": "" }).to_string().len();
+    let framed = |text: &str, thread: &str| json!({ "text": text, "thread": thread }).to_string();
+    let frame = framed("", "edge").len();
     let text = PATTERN.repeat((BODY_CAP - frame) / PATTERN.len());
     let text = format!("{text}{}", ".".repeat(BODY_CAP - frame - text.len()));
-    let body = json!({ "text": text }).to_string();
-    assert_eq!(body.len(), BODY_CAP);
     let bearer = format!("Bearer {}", TOKEN);
-    let ask = |address| {
+    // Two threads, because a follow-up has a lower limit.
+    let ask = |address, thread| {
+        let body = framed(&text, thread);
+        assert_eq!(body.len(), BODY_CAP);
         prompt.lock().unwrap().clear();
         let answer = asked(address, "POST", "/ingress", &[("Authorization", &bearer)], body.as_bytes());
         let body: Value = serde_json::from_slice(&answer.body).unwrap();
@@ -116,7 +118,7 @@ fn the_largest_request_arrives(world: &World, direct: SocketAddr, prompt: &Mutex
         let fields: Vec<_> = answer.fields.into_iter().filter(|(name, _)| name != "content-length").collect();
         (fields, keys)
     };
-    assert_eq!(ask(world.address()), ask(direct));
+    assert_eq!(ask(world.address(), "edge"), ask(direct, "home"));
 }
 
 /// A page without the time at which it was made.
