@@ -1,4 +1,4 @@
-//! A hostile repository under each sandbox: every attack is refused, and the bot answers.
+//! A hostile repository under each sandbox: every attack of its test targets is refused, and the bot answers throughout.
 //!
 //! The attacks are targets of the repository's Makefile. Each prints `reached` where it succeeds. The suites of an honest
 //! repository pass in the same sandbox.
@@ -41,8 +41,8 @@ enum Expected {
     Limited,
 }
 
-/// The attacks: target, commands and outcome.
-/// `$data` is the data directory of the bot, `$machine` the folder around it, which has the bot's home.
+/// An attack: its target, its commands, and what it comes to. `$data` is the data directory of the bot, `$machine` the
+/// folder around it, which has the bot's home.
 const ATTACKS: &[(&str, &str, Expected)] = &[
     (
         "siblings",
@@ -181,8 +181,7 @@ fn kinds() -> Vec<&'static str> {
     vec!["bubblewrap", "landlock"]
 }
 
-/// Returns whether commands find a program on this machine.
-/// Cargo is in the home of root, which others cannot open.
+/// Returns whether commands find a program on this machine. Cargo is in the home of root, which others cannot open.
 fn is_found(program: &str, user: Option<u32>) -> bool {
     if user.is_some() && program == "cargo" {
         return false;
@@ -241,7 +240,7 @@ impl Prober {
     }
 }
 
-/// A process outside of the sandbox with a secret, and the files that attacks aim at.
+/// A process outside of the sandbox with a secret in its environment, and the files that attacks aim at.
 struct Surroundings {
     bystander: Child,
     kept: Vec<std::path::PathBuf>,
