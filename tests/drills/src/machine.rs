@@ -71,7 +71,7 @@ impl Machine {
         let project = || git::project(folder.path(), &setup.files).display().to_string();
         let origin = setup.origin.unwrap_or_else(project);
         let config = format!(
-            "[defaults]\nagent = \"coding\"\nrepository = \"acme/app\"\nmodel = \"anthropic/claude-drill\"\n\n\
+            "organization = \"acme\"\n\n[defaults]\nagent = \"coding\"\nrepository = \"acme/app\"\nmodel = \"anthropic/claude-drill\"\n\n\
              [[repositories]]\nname = \"acme/app\"\norigin = \"{origin}\"\n\n\
              [providers.local]\ntype = \"openai-compatible\"\nbase_url = \"http://127.0.0.1:9/v1\"\n\
              api_key_env = \"LOCAL_KEY\"\n\n\

@@ -61,7 +61,7 @@ fn everything(outside: &Outside, vendor: &FakeOpenAi, memory: &Running) -> Setup
     Setup {
         origin: Some(outside.origin()),
         config: format!(
-            "organization = \"acme\"\n[defaults.models]\nresearch = \"openai/gpt-drill\"\n\n[memory]\nenabled = true\n\n\
+            "[defaults.models]\nresearch = \"openai/gpt-drill\"\n\n[memory]\nenabled = true\n\n\
              [memory.worker]\nbase_url = \"http://{}\"\ntoken_env = \"OWN_MEMORY_TOKEN\"\n\n\
              [telemetry]\nprometheus = true\n",
             memory.client.address()

@@ -10,10 +10,8 @@ mod checks;
 mod children;
 mod deploys;
 mod hostile;
-mod hostile_repository;
 mod idempotency;
 mod kills;
-mod overload;
 mod points;
 mod searched;
 
