@@ -241,6 +241,7 @@ impl Plan {
                 )?,
                 overrides: Some(capabilities::overrides(stores.documents).await?),
                 web: Some(capabilities::web(self.search_key.as_ref())?),
+                code_host: None,
                 skills: capabilities::skills()?,
                 commands: CommandDeps {
                     build: Some(crate::build_stamp::build().clone()),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ars_bot_ports::{Channels, Skills, Web};
+use ars_bot_ports::{Channels, CodeHost, Skills, Web};
 use ars_types::Generation;
 
 use crate::{commands::CommandDeps, live::LiveStores, memory::MemoryDeps, overrides::Overrides};
@@ -18,6 +18,8 @@ pub struct Capabilities {
     pub memory: Option<MemoryDeps>,
     /// The public web.
     pub web: Option<Arc<dyn Web>>,
+    /// The code host. Without it no pull request, review or issue is posted.
+    pub code_host: Option<Arc<dyn CodeHost>>,
     /// Skills.
     pub skills: Option<Arc<dyn Skills>>,
     /// Dependencies of commands.

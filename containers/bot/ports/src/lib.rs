@@ -8,6 +8,7 @@ mod certificates;
 mod channel;
 mod channels;
 mod clock;
+pub mod code_host;
 mod documents;
 mod error;
 mod friction;
@@ -32,6 +33,7 @@ pub use certificates::Certificates;
 pub use channel::{ChannelIo, HistoryTurn, TextFile};
 pub use channels::{Channels, NobodyListens};
 pub use clock::Clock;
+pub use code_host::{CodeHost, CodeHostError};
 pub use documents::{Document, Documents, Replacement};
 pub use error::{
     ModelError, ModelErrorKind, ReplyError, SourceError, StoreError, StoreErrorKind, UnknownProvider,

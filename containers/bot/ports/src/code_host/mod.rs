@@ -1,0 +1,23 @@
+//! The code host port: repositories, pull requests, reviews, checks and issues of one host.
+//!
+//! Data and rules are those of `ars-codehost`. Every text of the host is untrusted. Not here: HTTP, tokens and retries
+//! (the adapter), the order of the calls (the flows of `ars-codehost`), and the check of the requester's repository
+//! gate, which precedes every call.
+
+mod checks;
+mod discussion;
+mod error;
+mod files;
+mod host;
+mod pull_requests;
+mod repository;
+
+pub use checks::{CheckConclusion, CheckEntry, LogTail};
+pub use discussion::{Comment, Issue, IssueEdit, IssueFilter, IssueState, NewIssue};
+pub use error::CodeHostError;
+pub use files::{BoundedText, ChangedFile, ChangedFiles, CodeHit, FileContent, TreeEntry};
+pub use host::{CodeHost, Listed};
+pub use pull_requests::{
+    Comparison, NewPullRequest, PostedReview, PullRequestFacts, PullRequestHit, ReviewThread,
+};
+pub use repository::{Account, GitAccess, GitCredential, RepositoryFacts};

@@ -1,0 +1,100 @@
+//! Pull requests, comparisons, reviews and their threads.
+
+use ars_codehost::{
+    diff::Commit,
+    pull_request::PullRequestText,
+    review::{PullRequest, PullRequestState},
+};
+use ars_types::{RefName, RepoSlug, UnixMillis};
+
+use super::ChangedFiles;
+
+/// A pull request and its numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullRequestFacts {
+    /// The pull request as a review reads it.
+    pub pull_request: PullRequest,
+    /// Address of its page.
+    pub url: String,
+    /// It is a draft.
+    pub is_draft: bool,
+    /// Login of the author. Untrusted.
+    pub author: String,
+    /// The repository of its head branch; `None` if that was deleted. A fork has another one.
+    pub head_repository: Option<RepoSlug>,
+    /// Number of changed files.
+    pub changed_files: u64,
+    /// Number of added lines.
+    pub additions: u64,
+    /// Number of removed lines.
+    pub deletions: u64,
+    /// When it was opened.
+    pub opened_at: UnixMillis,
+    /// When it was closed or merged.
+    pub closed_at: Option<UnixMillis>,
+    /// When it was merged.
+    pub merged_at: Option<UnixMillis>,
+}
+
+/// A pull request that was found or written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullRequestHit {
+    /// Number.
+    pub number: u64,
+    /// Address of its page.
+    pub url: String,
+    /// State.
+    pub state: PullRequestState,
+}
+
+/// A draft to open within one repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewPullRequest {
+    /// Title and body.
+    pub text: PullRequestText,
+    /// Branch with the changes.
+    pub head: RefName,
+    /// Branch that they are for.
+    pub base: RefName,
+}
+
+/// The difference of two refs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comparison {
+    /// Commits that only `head` has.
+    pub ahead: u64,
+    /// Commits that only `base` has.
+    pub behind: u64,
+    /// The merge base; `None` without a common ancestor.
+    pub merge_base: Option<Commit>,
+    /// Files that changed since the merge base. The host lists at most 300.
+    pub files: ChangedFiles,
+}
+
+/// A review that was posted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PostedReview {
+    /// Id.
+    pub id: u64,
+    /// Address.
+    pub url: String,
+}
+
+/// A thread of comments on a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewThread {
+    /// Id by which it is resolved.
+    pub id: String,
+    /// The service's account began it.
+    pub is_own: bool,
+    /// It is resolved.
+    pub is_resolved: bool,
+    /// Its line is no longer part of the diff.
+    pub is_outdated: bool,
+    /// File. Untrusted.
+    pub path: String,
+    /// Line in the current diff.
+    pub line: Option<u64>,
+    /// Text of the first comment. Untrusted.
+    pub body: String,
+}
