@@ -25,6 +25,16 @@ pub const STATE: &str = "/workspace/.resident";
 pub const CREDENTIALS: &str = "/workspace/.resident/git-credentials";
 /// Marker of the verified commit.
 pub const READY: &str = "/workspace/.resident/ready";
+/// Marker of the commit that was built.
+pub const BUILT: &str = "/workspace/.resident/built";
+/// Marker of the key of the linked dependencies.
+pub const DEPS_KEY: &str = "/workspace/.resident/deps-key";
+/// Marker of an installation that did not end.
+pub const DEPS_INSTALLING: &str = "/workspace/.resident/deps-installing";
+/// Id of this disk.
+pub const RUNTIME: &str = "/workspace/.resident/runtime";
+/// Archives on their way.
+pub const TRANSFERS: &str = "/workspace/.resident/transfers";
 /// Maximum characters of the readable part of a folder's name.
 const SLUG_MAX_CHARS: usize = 60;
 /// Bytes of the digest in a folder's name.

@@ -4,6 +4,7 @@
 //! as data. Not here: the objects that store the state, and the daemon in the container that runs the plans.
 #![forbid(unsafe_code)]
 
+pub mod daemon;
 pub mod detect;
 pub mod disk;
 pub mod layout;

@@ -96,7 +96,7 @@ pub fn expected_sha<'a>(sha: Option<&'a Sha>, hint: Option<&RefName>, git_ref: &
 }
 
 /// Observation of a thread's tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeCheck {
     /// Git can read the tree as the thread's user.
     pub is_readable: bool,
@@ -235,7 +235,8 @@ pub fn sweep(
 }
 
 /// The credential file of a tree, as one call of `stat` shows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "lowercase")]
 pub enum CredentialFile {
     /// It does not exist.
     Missing,

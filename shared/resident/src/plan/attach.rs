@@ -12,8 +12,6 @@ use crate::thread::TreeDecision;
 const SHARED_MODE: u32 = 0o755;
 /// Permissions of the folder of one thread.
 const PRIVATE_MODE: u32 = 0o700;
-/// Permissions of a credential file.
-const SECRET_MODE: u32 = 0o600;
 
 /// The decisions of an attach.
 #[derive(Debug, Clone)]
@@ -92,9 +90,9 @@ fn create(context: &AttachContext<'_>, path: &str, owner: User) -> Vec<PlanStep>
 }
 
 fn credential(context: &AttachContext<'_>, path: &str, owner: User) -> PlanStep {
-    if context.readonly || !context.has_token {
-        return PlanStep::of("credential-scrub", owner, Operation::ScrubCredential { tree: path.to_owned() });
+    let tree = path.to_owned();
+    match context.readonly || !context.has_token {
+        true => PlanStep::of("credential-scrub", owner, Operation::ScrubCredential { tree }),
+        false => PlanStep::of("credential-write", owner, Operation::WriteCredential { tree }),
     }
-    let path = format!("{path}/.git/github-credentials");
-    PlanStep::of("credential-write", owner, Operation::WriteFile { path, mode: SECRET_MODE })
 }

@@ -130,6 +130,16 @@ pub enum Operation {
         /// Characters.
         max_chars: usize,
     },
+    /// Write the credential file of a tree, and the setting of git that names it.
+    WriteCredential {
+        /// Tree.
+        tree: String,
+    },
+    /// Report whether a tree has a credential file, and since when.
+    CheckCredential {
+        /// Tree.
+        tree: String,
+    },
     /// Remove the credential file and the helper of a tree.
     ScrubCredential {
         /// Tree.
@@ -139,6 +149,8 @@ pub enum Operation {
     CheckTree {
         /// Tree.
         tree: String,
+        /// Tip of its ref in the mirror, which `HEAD` should contain.
+        tip: Option<Sha>,
     },
     /// Commit the working tree, without its ignored files, below `refs/ars` of the mirror.
     /// The index is unchanged.

@@ -1,18 +1,48 @@
-//! Plans for trees of threads: check, kill, evict.
+//! Plans for trees of threads: check, save, credentials, kill, evict.
 
 use ars_types::RefName;
 
 use super::step::{Operation, PlanStep, User};
 use crate::layout::{thread_dir, tree};
-use crate::names::StrictThreadKey;
+use crate::names::{LockfileKey, Sha, StrictThreadKey, TableCommand};
 use crate::pool::PoolUser;
 
 /// Time in which the processes of a user are killed.
 const KILL_STEP_TIMEOUT_MS: i64 = 2_000;
+/// Time in which dependencies are installed.
+const INSTALL_TIMEOUT_MS: i64 = 600_000;
 
 /// Returns the step that checks a tree for unsaved work, as the thread's user.
-pub fn check(thread: &StrictThreadKey, git_ref: &RefName, user: PoolUser) -> PlanStep {
-    PlanStep::of("worktree-check", User::pool(user), Operation::CheckTree { tree: tree(thread, git_ref) })
+/// `tip` is that of its ref in the mirror.
+pub fn check(thread: &StrictThreadKey, git_ref: &RefName, user: PoolUser, tip: Option<&Sha>) -> PlanStep {
+    let check = Operation::CheckTree { tree: tree(thread, git_ref), tip: tip.cloned() };
+    PlanStep::of("worktree-check", User::pool(user), check)
+}
+
+/// Returns the step that saves the work of a tree below `refs/ars`.
+/// The tree and its index are unchanged.
+pub fn checkpoint(thread: &StrictThreadKey, git_ref: &RefName, user: PoolUser) -> PlanStep {
+    let save = Operation::Checkpoint { tree: tree(thread, git_ref) };
+    PlanStep::of("worktree-checkpoint", User::pool(user), save).locked()
+}
+
+/// Returns the step that reports the credential file of a tree, before a command of a writable tree.
+pub fn check_credential(thread: &StrictThreadKey, git_ref: &RefName, user: PoolUser) -> PlanStep {
+    let check = Operation::CheckCredential { tree: tree(thread, git_ref) };
+    PlanStep::of("credential-check", User::pool(user), check)
+}
+
+/// Returns the step that replaces the credential of a tree.
+pub fn write_credential(thread: &StrictThreadKey, git_ref: &RefName, user: PoolUser) -> PlanStep {
+    let write = Operation::WriteCredential { tree: tree(thread, git_ref) };
+    PlanStep::of("credential-write", User::pool(user), write)
+}
+
+/// Returns the step that installs dependencies into the store, unless it has their entry.
+/// Without the lock, before an attach or operation that links them.
+pub fn install(key: &LockfileKey, sha: &Sha, command: &TableCommand) -> PlanStep {
+    let install = Operation::Install { key: key.clone(), sha: sha.clone(), command: command.clone() };
+    PlanStep::root("install", install).within(INSTALL_TIMEOUT_MS)
 }
 
 /// Returns the step that kills the processes of a thread. It runs as that user, so it reaches no other.
@@ -29,8 +59,7 @@ pub fn evict(
 ) -> Vec<PlanStep> {
     let mut steps = Vec::new();
     if needs_checkpoint {
-        let save = Operation::Checkpoint { tree: tree(thread, git_ref) };
-        steps.push(PlanStep::of("worktree-checkpoint", User::pool(user), save).locked());
+        steps.push(checkpoint(thread, git_ref, user));
     }
     steps
         .push(PlanStep::root("worktree-remove", Operation::RemoveTree { path: thread_dir(thread) }).locked());

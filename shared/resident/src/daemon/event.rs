@@ -1,0 +1,114 @@
+//! Events of a step in progress, and its end.
+
+use serde::{Deserialize, Serialize};
+
+use super::answer::Answer;
+use crate::lifecycle::Failure;
+
+/// Interval at which a step in progress sends an event.
+pub const HEARTBEAT_INTERVAL_MS: i64 = 5_000;
+
+/// A line of the answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum StepEvent {
+    /// The step is in progress.
+    Heartbeat,
+    /// Bytes of an archive and of its target so far.
+    Progress {
+        /// Bytes.
+        bytes: u64,
+    },
+    /// The step ended.
+    Ended(StepEnd),
+}
+
+/// The end of a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepEnd {
+    /// Result.
+    pub result: Result<Answer, StepFailure>,
+    /// Time that the step waited for the lock of the mirror.
+    pub lock_wait_ms: i64,
+    /// Time of the step, with the wait.
+    pub duration_ms: i64,
+}
+
+/// A class of failures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureKind {
+    /// A program ended with another exit code than 0.
+    Exit,
+    /// The step's timeout ended it.
+    Timeout,
+    /// A cancellation ended it.
+    Cancelled,
+    /// A newer attempt or a cancellation fenced it out. It did not start.
+    Fenced,
+    /// The lock of the mirror was not free in time.
+    LockTimeout,
+    /// The disk is full.
+    NoSpace,
+    /// The path, the entry of the store or the commit does not exist.
+    NotFound,
+    /// The step or its input is invalid.
+    Invalid,
+    /// An archive could not be sent or received.
+    Transfer,
+    /// An archive is damaged, or contains a path outside of its folder.
+    Corrupt,
+    /// A fault of the daemon or of its machine.
+    Internal,
+}
+
+/// A step that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepFailure {
+    /// Class.
+    pub kind: FailureKind,
+    /// Exit code, if a program ended.
+    pub exit_code: Option<i32>,
+    /// Free space after the failure, if it could be read.
+    pub free_kib: Option<u64>,
+    /// Output of the program.
+    pub stdout: String,
+    /// Error output of the program, or the text of the failure.
+    pub stderr: String,
+}
+
+impl StepFailure {
+    /// Makes a failure without a program's output.
+    pub fn new(kind: FailureKind, text: impl Into<String>) -> Self {
+        Self { kind, exit_code: None, free_kib: None, stdout: String::new(), stderr: text.into() }
+    }
+}
+
+impl From<StepFailure> for Failure {
+    fn from(failure: StepFailure) -> Self {
+        let StepFailure { kind, exit_code, free_kib, stdout, stderr } = failure;
+        let timed_out = kind == FailureKind::Timeout;
+        Self { exit_code, timed_out, runtime_replaced: false, free_kib, stdout, stderr }
+    }
+}
+
+impl StepEnd {
+    /// Returns the result as a cycle takes it: a command that failed is a failure of its step.
+    ///
+    /// # Errors
+    /// The failure of the step or of its command.
+    pub fn for_cycle(self) -> Result<Answer, Failure> {
+        match self.result {
+            Ok(Answer::Command(end)) if end.exit_code != 0 || end.timed_out => Err(Failure {
+                exit_code: Some(end.exit_code),
+                timed_out: end.timed_out,
+                runtime_replaced: false,
+                free_kib: end.free_kib,
+                stdout: end.stdout,
+                stderr: end.stderr,
+            }),
+            Ok(answer) => Ok(answer),
+            Err(failure) => Err(failure.into()),
+        }
+    }
+}
