@@ -105,6 +105,15 @@ impl Pool {
         self.holders.iter().find(|(_, other)| *other == holder).map(|(user, _)| *user)
     }
 
+    /// Returns the threads that hold a user.
+    /// After a restart of the object only those with a binding keep it.
+    pub fn threads(&self) -> impl Iterator<Item = StrictThreadKey> {
+        self.holders.values().filter_map(|holder| match holder {
+            Holder::Thread(key) => Some(key.clone()),
+            Holder::Op(_) => None,
+        })
+    }
+
     /// Returns the operations that hold a user. After a restart of the object none of them runs.
     pub fn ops(&self) -> impl Iterator<Item = u64> {
         self.holders.values().filter_map(|holder| match holder {

@@ -111,6 +111,15 @@ pub struct TreeCheck {
 }
 
 impl TreeCheck {
+    /// A tree that is not on the disk: a removal loses nothing.
+    pub const MISSING: Self = Self {
+        is_readable: true,
+        has_tracked_changes: false,
+        has_untracked: false,
+        has_unpushed: false,
+        has_tip: false,
+    };
+
     /// Returns whether a removal of the tree loses work. A tree that cannot be read may have some.
     pub const fn has_unsaved(self) -> bool {
         !self.is_readable || self.has_tracked_changes || self.has_untracked || self.has_unpushed

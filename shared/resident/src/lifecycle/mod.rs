@@ -25,7 +25,7 @@ mod watchdog;
 
 pub use classify::{FailureClass, classify, failure_text};
 pub use cycle::{Cycle, CycleKind};
-pub use machine::{Admission, Facts, LastRestore, Resident, Schedules, Slot};
+pub use machine::{Admission, Facts, LastRestore, REFRESH_INTERVAL_MS, Resident, Schedules, Slot};
 pub use protocol::{
     Action, Config, Failure, Input, Inspection, Markers, Output, Step, TeardownPart, TreesState,
     WatchdogAction,

@@ -14,7 +14,7 @@ pub const EXEC_TIMEOUT_DEFAULT_MS: i64 = 300_000;
 /// Shortest timeout of a command of `/exec`.
 const EXEC_TIMEOUT_MIN_MS: i64 = 1_000;
 /// Longest timeout of a command of `/exec`.
-const EXEC_TIMEOUT_MAX_MS: i64 = 1_200_000;
+pub const EXEC_TIMEOUT_MAX_MS: i64 = 1_200_000;
 /// Timeout of an operation without a model.
 pub const OP_TIMEOUT_MS: i64 = 300_000;
 /// Permissions of the folder of an operation.

@@ -48,6 +48,9 @@ pub struct EngineView {
     pub in_flight: u32,
     /// Threads, newest attach first.
     pub threads: Vec<ThreadRow>,
+    /// Durations of the last attaches in milliseconds, newest first. An older object reports none.
+    #[serde(default)]
+    pub attach_ms: Vec<i64>,
     /// Last disk sample.
     pub disk: Option<Sample>,
 }
@@ -89,6 +92,9 @@ pub struct ThreadRow {
     pub evicted_at: Option<UnixMillis>,
     /// Reason of the removal.
     pub evicted_why: Option<String>,
+    /// Ref of the last checkpoint of its work, if there is one.
+    #[serde(default)]
+    pub checkpoint: Option<String>,
 }
 
 impl From<&Binding> for ThreadRow {
@@ -104,6 +110,7 @@ impl From<&Binding> for ThreadRow {
             evicted: binding.is_evicted(),
             evicted_at: binding.evicted_at,
             evicted_why: binding.evicted_why.clone(),
+            checkpoint: None,
         }
     }
 }
@@ -142,6 +149,7 @@ pub fn engine_view(
         },
         in_flight,
         threads,
+        attach_ms: Vec::new(),
         disk,
     }
 }

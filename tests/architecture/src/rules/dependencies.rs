@@ -72,6 +72,8 @@ fn may_use(from: &str, to: &str) -> bool {
         ["shared", "store"] => [L0, "shared/sql", "shared/wire", "shared/auth"].contains(&to),
         ["shared", "runs" | "codehost"] => is_l0_or_l1(to) || to == "shared/friction",
         ["shared", "proxy"] => is_l0_or_l1(to) || to == CONTAINER,
+        // It drives the decisions of `shared/resident`.
+        ["shared", "resident-engine"] => is_l0_or_l1(to) || to == "shared/resident",
         ["shared", _] => is_l0_or_l1(to),
         ["durable-objects", "platform"] => ["shared/sql", "shared/wire", CONTAINER, STORE, L0].contains(&to),
         // An object wraps logic of `shared/`, never another object.

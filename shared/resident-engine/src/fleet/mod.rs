@@ -1,0 +1,12 @@
+//! The routes over the registry and the objects of all residents.
+//!
+//! [`prepare`] makes every check that has its HTTP status; [`perform`] does the work, whose answer a streamed
+//! route sends as one document. Not here: bearers, which the shell compares, and the transport.
+
+mod perform;
+mod port;
+mod prepare;
+
+pub use perform::{perform, watchdog};
+pub use port::{Fleet, Membership};
+pub use prepare::{Request, Work, prepare};

@@ -1,0 +1,37 @@
+//! The port of the routes: the registry, the objects, and the code host's proof.
+
+use ars_resident::names::Resource;
+use ars_resident::wire::Build;
+use ars_types::UnixMillis;
+
+use crate::{Call, Fault, RegistryCall, RegistryReply, Reply};
+
+/// Whether the code host grants access to a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Membership {
+    /// A token for the repository was minted.
+    Proven,
+    /// No credentials of a code host are configured.
+    Unconfigured,
+    /// The installation does not contain the repository.
+    Absent(String),
+}
+
+/// The registry and the objects.
+#[expect(async_fn_in_trait, reason = "a request runs on one thread, also in a Worker")]
+pub trait Fleet {
+    /// Returns the time.
+    fn now(&self) -> UnixMillis;
+
+    /// Returns the build.
+    fn build(&self) -> Build;
+
+    /// Asks the registry.
+    async fn registry(&self, call: RegistryCall) -> Result<RegistryReply, Fault>;
+
+    /// Asks the object of a resource.
+    async fn resident(&self, resource: &Resource, call: Call) -> Result<Reply, Fault>;
+
+    /// Proves that the installation of the code host contains the repository.
+    async fn membership(&self, resource: &Resource) -> Membership;
+}

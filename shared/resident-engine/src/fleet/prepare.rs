@@ -1,0 +1,175 @@
+//! The checks of a request, in the order of docs/reference/residents.md#routes.
+
+use ars_resident::names::Resource;
+use ars_resident::refusal::{Refusal, Token};
+use ars_resident::registry::{Record, TestOverrides};
+use ars_resident::wire::{
+    Credential, DebugRequest, OffboardRequest, OnboardRequest, OpName, OpRequest, ReconfigureRequest, Route,
+    StatusRequest, authorize, parse_body,
+};
+use serde_json::json;
+
+use super::port::Fleet;
+use crate::{Call, Error, Fault, RegistryCall, RegistryReply, Reply};
+
+/// A request after its bearer was compared.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// Path.
+    pub path: &'a str,
+    /// Method.
+    pub method: &'a str,
+    /// The token.
+    pub credential: Credential,
+    /// Value of `resource` in the query.
+    pub resource: Option<&'a str>,
+    /// Body.
+    pub body: &'a str,
+}
+
+/// A request that passed its checks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Work {
+    /// `/healthz`
+    Health,
+    /// `/onboard`
+    Onboard(OnboardRequest),
+    /// `/offboard`
+    Offboard {
+        /// The record.
+        record: Box<Record>,
+        /// Only plan.
+        dry_run: bool,
+    },
+    /// `/reconfigure`
+    Reconfigure {
+        /// The record before.
+        record: Box<Record>,
+        /// The request.
+        request: Box<ReconfigureRequest>,
+    },
+    /// `/residents`
+    Residents,
+    /// Every route that one object answers.
+    Object {
+        /// The resource.
+        resource: Resource,
+        /// The call.
+        call: Box<Call>,
+        /// The answer is streamed.
+        is_streamed: bool,
+    },
+    /// `run-watchdog`
+    Watchdog,
+    /// `set-test-overrides`
+    Overrides(TestOverrides),
+}
+
+impl Work {
+    /// Returns whether the answer is streamed: headers, line feeds, then one document with status 200.
+    pub const fn is_streamed(&self) -> bool {
+        matches!(self, Self::Object { is_streamed: true, .. })
+    }
+}
+
+/// Checks a request. A rejection is its whole answer.
+///
+/// # Errors
+/// The answer of a rejected request, with its own status.
+pub async fn prepare(fleet: &impl Fleet, request: Request<'_>) -> Result<Work, Reply> {
+    check(fleet, request).await.map_err(Reply::rejected)
+}
+
+async fn check(fleet: &impl Fleet, request: Request<'_>) -> Result<Work, Error> {
+    let Request { path, method, credential, resource, body } = request;
+    let route = authorize(path, method, credential)?;
+    Ok(match route {
+        Route::Health => Work::Health,
+        Route::Residents => Work::Residents,
+        Route::Onboard => Work::Onboard(parse_body(body)?),
+        Route::Offboard => {
+            let OffboardRequest { resource, dry_run } = parse_body(body)?;
+            Work::Offboard { record: Box::new(onboarded(fleet, &resource).await?), dry_run }
+        }
+        Route::Reconfigure => {
+            let request: ReconfigureRequest = parse_body(body)?;
+            let record = onboarded(fleet, &request.resource).await?;
+            Work::Reconfigure { record: Box::new(record), request: Box::new(request) }
+        }
+        Route::Rebuild => {
+            let OffboardRequest { resource, dry_run } = parse_body(body)?;
+            onboarded(fleet, &resource).await?;
+            object(resource, Call::Rebuild { dry_run }, false)
+        }
+        Route::Debug => debug(fleet, body, credential).await?,
+        Route::Status => {
+            let query = json!({ "resource": resource }).to_string();
+            let StatusRequest { resource } = parse_body(&query)?;
+            onboarded(fleet, &resource).await?;
+            object(resource, Call::Status, false)
+        }
+        Route::Attach => {
+            let request: ars_resident::wire::AttachRequest = parse_body(body)?;
+            onboarded(fleet, &request.resource).await?;
+            object(request.resource.clone(), Call::Attach { request }, true)
+        }
+        Route::Op => op(fleet, body).await?,
+        // These are fast, so they do without the registry: an object without state rejects them.
+        Route::Detach => {
+            let request: ars_resident::wire::DetachRequest = parse_body(body)?;
+            object(request.resource.clone(), Call::Detach { request }, false)
+        }
+        Route::Exec => {
+            let request: ars_resident::wire::ExecRequest = parse_body(body)?;
+            object(request.resource.clone(), Call::Exec { request }, true)
+        }
+        Route::Read => {
+            let request: ars_resident::wire::ReadRequest = parse_body(body)?;
+            object(request.resource.clone(), Call::Read { request }, false)
+        }
+        Route::Write => {
+            let request: ars_resident::wire::WriteRequest = parse_body(body)?;
+            object(request.resource.clone(), Call::Write { request }, false)
+        }
+    })
+}
+
+fn object(resource: Resource, call: Call, is_streamed: bool) -> Work {
+    Work::Object { resource, call: Box::new(call), is_streamed }
+}
+
+async fn op(fleet: &impl Fleet, body: &str) -> Result<Work, Error> {
+    let request: OpRequest = parse_body(body)?;
+    let record = onboarded(fleet, &request.resource).await?;
+    let is_streamed = request.op != OpName::Status;
+    if is_streamed {
+        request.op.resolve(&record)?;
+    }
+    Ok(object(request.resource.clone(), Call::Op { request }, is_streamed))
+}
+
+async fn debug(fleet: &impl Fleet, body: &str, credential: Credential) -> Result<Work, Error> {
+    let (resource, call) = match DebugRequest::parse(body, credential, &fleet.build().commit)? {
+        DebugRequest::Watchdog => return Ok(Work::Watchdog),
+        DebugRequest::Overrides(overrides) => return Ok(Work::Overrides(overrides)),
+        DebugRequest::Resident { op, resource } => (resource, Call::Debug { op }),
+        DebugRequest::ForceDown { resource, reason } => (resource, Call::ForceDown { reason }),
+        DebugRequest::Backdate { resource, thread_key, days } => {
+            (resource, Call::Backdate { thread_key, days })
+        }
+        DebugRequest::Purge { resource, prefix } => (resource, Call::Purge { prefix }),
+    };
+    onboarded(fleet, &resource).await?;
+    Ok(object(resource, call, false))
+}
+
+/// Returns the record of a resource, or rejects the request.
+async fn onboarded(fleet: &impl Fleet, resource: &Resource) -> Result<Record, Error> {
+    match fleet.registry(RegistryCall::Get { resource: resource.clone() }).await? {
+        RegistryReply::Record { record: Some(record) } => Ok(*record),
+        RegistryReply::Record { record: None } => {
+            Err(Refusal::new(Token::NotOnboarded, &format!("{resource} has no resident")).into())
+        }
+        _ => Err(Fault::from(crate::HostError::Failed("the registry gave another answer".to_owned())).into()),
+    }
+}

@@ -1,0 +1,337 @@
+//! `/attach`: a thread gets a tree at its ref, a user, dependencies and a credential.
+
+use std::rc::Rc;
+
+use ars_resident::daemon::{Answer, StepInput};
+use ars_resident::lifecycle::{Input, TreesState};
+use ars_resident::names::{LockfileKey, RuntimeId, Sha};
+use ars_resident::plan::{AttachContext, Operation, attach, check, install};
+use ars_resident::pool::{Allocation, Holder, PoolUser};
+use ars_resident::refusal::{Refusal, Token};
+use ars_resident::registry::Record;
+use ars_resident::thread::{Binding, Deps, TreeCheck, TreeDecision, decide_tree, expected_sha, resolve_ref};
+use ars_resident::wire::{AttachAnswer, AttachRequest, CredentialState, TraceStep};
+use ars_resident::{disk::Arrival, layout, lifecycle::REFRESH_INTERVAL_MS};
+use ars_sql::Sql;
+use ars_types::RefName;
+
+use super::engine::Engine;
+use super::ready::STREAMED_WAIT_MS;
+use super::steps::{StepError, Steps};
+use crate::store::StoredCredential;
+use crate::{Error, Fault, Host, HostError, Minted};
+
+/// Runs of an attach that its container interrupts.
+const ATTEMPTS_MAX: u32 = 2;
+
+/// A rejected attach, with the steps that ran.
+pub(super) struct AttachError {
+    pub error: Error,
+    pub trace: Vec<TraceStep>,
+}
+
+impl<E: Into<Error>> From<E> for AttachError {
+    fn from(error: E) -> Self {
+        Self { error: error.into(), trace: Vec::new() }
+    }
+}
+
+impl<S: Sql + 'static, H: Host> Engine<S, H> {
+    /// Answers `/attach`.
+    pub(super) async fn attach(
+        self: &Rc<Self>,
+        request: &AttachRequest,
+    ) -> Result<AttachAnswer, AttachError> {
+        let started_at = self.host.now();
+        let _turn = self.lock_thread(&request.thread_key).await;
+        let _count = self.count(None);
+        let mut attempt = 1;
+        loop {
+            let runtime = self.ready(STREAMED_WAIT_MS).await?;
+            self.check_image(&runtime).await?;
+            let mut steps = Steps::new(self);
+            let result = self.attach_on(request, started_at, &mut steps).await;
+            self.live.borrow_mut().admitted.remove(&request.thread_key);
+            match result {
+                Ok(answer) => {
+                    self.feed(Input::Attached).await?;
+                    self.measure_soon();
+                    return Ok(answer);
+                }
+                Err(Error::Refused(refusal))
+                    if refusal.token() == Token::RuntimeReplaced && attempt < ATTEMPTS_MAX =>
+                {
+                    attempt += 1;
+                }
+                Err(error) => return Err(AttachError { error, trace: steps.trace }),
+            }
+        }
+    }
+
+    /// Replaces a container of an older image, unless something uses it.
+    async fn check_image(self: &Rc<Self>, runtime: &RuntimeId) -> Result<(), Error> {
+        // The caller itself counts as one.
+        let is_idle = self.in_flight() <= 1 && self.live.borrow().running.is_none();
+        if self.is_image_current(runtime) || !is_idle || self.trees_state().await != TreesState::Clean {
+            return Ok(());
+        }
+        self.host.stop().await.map_err(Fault::from)?;
+        self.feed(Input::Stopped).await?;
+        let detail = "the container runs an older image and is being replaced; repeat the request";
+        let refusal = Refusal::new(Token::ImageStale, detail);
+        Err(refusal.in_state(ars_resident::lifecycle::StateWord::Restoring).into())
+    }
+
+    async fn attach_on(
+        self: &Rc<Self>,
+        request: &AttachRequest,
+        started_at: i64,
+        steps: &mut Steps<'_, S, H>,
+    ) -> Result<AttachAnswer, Error> {
+        let record = self.require_record()?;
+        let bound = self.store.binding(&request.thread_key)?;
+        let git_ref = resolve_ref(bound.as_ref(), request.ref_hint.as_ref(), &record.default_ref)?;
+        let Allocation { user, is_fresh } = self.allocate(&Holder::Thread(request.thread_key.clone()))?;
+        let work = Attach { engine: self, request, record: &record, bound, git_ref, user, started_at };
+        let result = work.run(steps).await;
+        if result.is_err() && is_fresh {
+            self.release(&Holder::Thread(request.thread_key.clone()))?;
+        }
+        result
+    }
+
+    /// Allocates a user without an `await`.
+    pub(super) fn allocate(&self, holder: &Holder) -> Result<Allocation, Error> {
+        let mut pool = self.store.pool()?;
+        let allocation = pool.allocate(holder)?;
+        if allocation.is_fresh {
+            self.store.save_pool(&pool)?;
+        }
+        Ok(allocation)
+    }
+
+    /// Returns a holder's user to the pool.
+    pub(super) fn release(&self, holder: &Holder) -> Result<(), Fault> {
+        let mut pool = self.store.pool()?;
+        pool.release(holder);
+        self.store.save_pool(&pool)
+    }
+
+    /// Returns the record, or rejects the call of a resident without one.
+    pub(super) fn require_record(&self) -> Result<Record, Error> {
+        let record = self.store.record()?;
+        record.ok_or_else(|| Refusal::new(Token::NotOnboarded, "this repository has no resident").into())
+    }
+}
+
+/// One attach.
+struct Attach<'a, S, H> {
+    engine: &'a Rc<Engine<S, H>>,
+    request: &'a AttachRequest,
+    record: &'a Record,
+    bound: Option<Binding>,
+    git_ref: RefName,
+    user: PoolUser,
+    started_at: i64,
+}
+
+/// The commit of an attach and the dependencies at it.
+struct Target {
+    sha: Sha,
+    key: Option<LockfileKey>,
+    /// The lockfiles are not those of the checkout.
+    is_diverged: bool,
+}
+
+impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
+    async fn run(&self, steps: &mut Steps<'_, S, H>) -> Result<AttachAnswer, Error> {
+        let minted = self.mint().await;
+        steps.token = minted.as_ref().ok().and_then(|minted| Some(minted.as_ref()?.credential.clone()));
+        let failed = |error: StepError| error.into_refusal(Token::AttachFailed);
+        let target = self.target(steps).await?;
+        let tree = self.tree(steps, &target.sha).await.map_err(failed)?;
+        let decision = decide_tree(self.bound.as_ref(), tree, self.request.readonly);
+        let arrival = match decision {
+            TreeDecision::Reuse => Arrival::Reuse,
+            TreeDecision::Create | TreeDecision::Replace { .. } if target.is_diverged => Arrival::Diverged,
+            TreeDecision::Create | TreeDecision::Replace { .. } => Arrival::Linked,
+        };
+        self.engine.make_room(&self.request.thread_key, self.record, arrival).await?;
+        if arrival == Arrival::Diverged {
+            self.install(steps, &target).await.map_err(failed)?;
+        }
+        let deps = self.perform(steps, decision, &target).await.map_err(failed)?;
+        self.bind(steps, decision, &target, deps, minted)
+    }
+
+    /// Mints the token of a writable tree. Without one the attach continues.
+    async fn mint(&self) -> Result<Option<Minted>, HostError> {
+        if self.request.readonly {
+            return Ok(None);
+        }
+        self.engine.host.mint(&self.record.resource, true).await
+    }
+
+    /// Finds the commit, with a fetch if the mirror may lack it.
+    async fn target(&self, steps: &mut Steps<'_, S, H>) -> Result<Target, Error> {
+        let failed = |error: StepError| error.into_refusal(Token::AttachFailed);
+        let expected = expected_sha(self.request.sha.as_ref(), self.request.ref_hint.as_ref(), &self.git_ref);
+        let facts = self.engine.store.lifecycle()?.facts().cloned();
+        let age = facts.as_ref().map(|facts| self.engine.host.now() - facts.last_refresh_at);
+        let mut tip = steps.tip(&self.git_ref).await.map_err(failed)?;
+        let is_current = tip.is_some() && expected.is_none_or(|sha| Some(sha) == tip.as_ref());
+        if !is_current || age.is_none_or(|age| age > REFRESH_INTERVAL_MS) {
+            // A fetch that fails does not block: the mirror may have the ref.
+            let origin = self.engine.host.origin(&self.record.resource);
+            match steps.fetch(&origin).await {
+                Err(StepError::Replaced) => return Err(failed(StepError::Replaced).into()),
+                Ok(()) | Err(_) => tip = steps.tip(&self.git_ref).await.map_err(failed)?,
+            }
+        }
+        let Some(sha) = tip else {
+            let detail = format!("the repository has no branch {}", self.git_ref);
+            return Err(Refusal::new(Token::UnknownRef, &detail).into());
+        };
+        if self.record.command("install").is_none() {
+            return Ok(Target { sha, key: None, is_diverged: false });
+        }
+        let stamp = facts.map(|facts| facts.stamp);
+        let key = match &stamp {
+            Some(stamp) if stamp.sha == sha => Some(stamp.lockfile_hash.clone()),
+            _ => steps.lockfile_key(&sha).await.map_err(failed)?,
+        };
+        let is_diverged = key.as_ref() != stamp.as_ref().map(|stamp| &stamp.lockfile_hash);
+        Ok(Target { sha, key, is_diverged })
+    }
+
+    /// Observes the tree of a thread that has one.
+    async fn tree(&self, steps: &mut Steps<'_, S, H>, tip: &Sha) -> Result<Option<TreeCheck>, StepError> {
+        let Some(user) = self.bound.as_ref().filter(|bound| !bound.is_evicted()).and_then(|bound| bound.user)
+        else {
+            return Ok(None);
+        };
+        let step = check(&self.request.thread_key, &self.git_ref, user, Some(tip));
+        match steps.run(step, StepInput::None).await? {
+            Answer::Tree { check } => Ok(check),
+            _ => Ok(None),
+        }
+    }
+
+    async fn install(&self, steps: &mut Steps<'_, S, H>, target: &Target) -> Result<(), StepError> {
+        let (Some(key), Some(command)) = (&target.key, self.record.command("install")) else { return Ok(()) };
+        steps.run(install(key, &target.sha, command), StepInput::None).await.map(drop)
+    }
+
+    /// Performs the plan. A failed checkpoint ends it before the tree is removed.
+    async fn perform(
+        &self,
+        steps: &mut Steps<'_, S, H>,
+        decision: TreeDecision,
+        target: &Target,
+    ) -> Result<Deps, StepError> {
+        let origin = self.engine.host.origin(&self.record.resource);
+        let plan = attach(&AttachContext {
+            thread: &self.request.thread_key,
+            git_ref: &self.git_ref,
+            user: self.user,
+            tree: decision,
+            needs_fetch: false,
+            has_token: steps.token.is_some(),
+            readonly: self.request.readonly,
+            deps: target.key.as_ref(),
+            origin: &origin,
+        });
+        let mut deps = Deps::None;
+        for step in plan {
+            let is_link = matches!(step.operation, Operation::LinkDeps { .. });
+            let input = super::evict::checkpoint_input(&step);
+            let answer = match steps.run(step.clone(), input).await {
+                // The store lost the entry, for example in a restore without its archive.
+                Err(error) if is_link && error.is_not_found() => {
+                    self.install(steps, target).await?;
+                    steps.run(step, StepInput::None).await?
+                }
+                result => result?,
+            };
+            match answer {
+                Answer::Linked { deps: linked } => deps = linked,
+                Answer::Saved { checkpoint: Some(saved) } => {
+                    let now = self.engine.host.now();
+                    let stored = self.engine.store.add_checkpoint(&self.request.thread_key, &saved, now);
+                    stored.map_err(|fault| StepError::Host(fault.to_string()))?;
+                }
+                _ => {}
+            }
+        }
+        Ok(deps)
+    }
+
+    /// Writes the binding and the answer.
+    fn bind(
+        &self,
+        steps: &Steps<'_, S, H>,
+        decision: TreeDecision,
+        target: &Target,
+        deps: Deps,
+        minted: Result<Option<Minted>, HostError>,
+    ) -> Result<AttachAnswer, Error> {
+        let now = self.engine.host.now();
+        let readonly = self.request.readonly;
+        let (credentials, credentials_error, credential) = match minted {
+            _ if readonly => (CredentialState::None, None, None),
+            Ok(Some(minted)) => {
+                let stored = StoredCredential { written_at: now, expires_at: minted.expires_at };
+                (CredentialState::Ok, None, Some(stored))
+            }
+            Ok(None) => {
+                let text = "no credentials of a code host are configured".to_owned();
+                (CredentialState::Unavailable, Some(text), None)
+            }
+            Err(error) => {
+                let text = ars_events::clean(&error.to_string(), super::call::TEXT_MAX_CHARS);
+                (CredentialState::Unavailable, Some(text), None)
+            }
+        };
+        let binding = Binding {
+            thread_key: self.request.thread_key.clone(),
+            git_ref: self.git_ref.clone(),
+            sha: target.sha.clone(),
+            user: Some(self.user),
+            deps: match (decision, &self.bound) {
+                (TreeDecision::Reuse, Some(bound)) => bound.deps,
+                _ => deps,
+            },
+            deps_key: target.key.clone(),
+            readonly,
+            bound_at: self.bound.as_ref().map_or(now, |bound| bound.bound_at),
+            last_attach_at: now,
+            evicted_at: None,
+            evicted_why: None,
+        };
+        let attach_ms = now - self.started_at;
+        let store = &self.engine.store;
+        store.atomically(|| {
+            store.save_binding(&binding, credential)?;
+            store.add_attach(now, attach_ms)?;
+            if store.sweep_at()?.is_none() {
+                store.save_sweep_at(Some(now + ars_resident::thread::SWEEP_INTERVAL_MS))?;
+            }
+            Ok(())
+        })?;
+        Ok(AttachAnswer {
+            workspace: layout::tree(&self.request.thread_key, &self.git_ref),
+            git_ref: self.git_ref.clone(),
+            sha: target.sha.clone(),
+            user: self.user,
+            reconciled: target.is_diverged && decision != TreeDecision::Reuse,
+            recreated: matches!(decision, TreeDecision::Replace { .. }),
+            deps,
+            credentials,
+            credentials_error,
+            readonly,
+            mutex_wait_ms: steps.lock_wait_ms,
+            attach_ms,
+            trace: steps.trace.clone(),
+        })
+    }
+}

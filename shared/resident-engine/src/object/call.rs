@@ -1,0 +1,191 @@
+//! The calls of a resident, and their replies. Both cross objects as JSON.
+
+use std::rc::Rc;
+
+use ars_resident::names::{KeyNamespace, StrictThreadKey};
+use ars_resident::registry::Record;
+use ars_resident::wire::{
+    AttachRequest, DebugOp, DetachRequest, ExecRequest, OpName, OpRequest, ReadRequest, WriteRequest,
+    attach_refusal, exec_refusal, op_refusal,
+};
+use ars_sql::Sql;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::engine::Engine;
+use crate::{Error, Fault, Host};
+
+/// Maximum characters of a text of an error beside the token.
+pub(super) const TEXT_MAX_CHARS: usize = 400;
+
+/// A call. Its fields are validated already.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "call", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Call {
+    /// Start provisioning. The registry has the row.
+    Onboard {
+        /// The record.
+        record: Box<Record>,
+    },
+    /// Remove everything, or plan that. For a real one the registry row is removed already.
+    Offboard {
+        /// The record that the registry had.
+        record: Box<Record>,
+        /// Only plan.
+        dry_run: bool,
+    },
+    /// Use the changed record.
+    Reconfigure {
+        /// The record.
+        record: Box<Record>,
+    },
+    /// Discard the snapshot and provision anew, or plan that.
+    Rebuild {
+        /// Only plan.
+        dry_run: bool,
+    },
+    /// The engine view.
+    Info,
+    /// The last use, for the selection of the coldest resident.
+    Activity,
+    /// State and reason.
+    Status,
+    /// `/attach`
+    Attach {
+        /// The request.
+        request: AttachRequest,
+    },
+    /// `/detach`
+    Detach {
+        /// The request.
+        request: DetachRequest,
+    },
+    /// `/op`
+    Op {
+        /// The request.
+        request: OpRequest,
+    },
+    /// `/exec`
+    Exec {
+        /// The request.
+        request: ExecRequest,
+    },
+    /// `/read`
+    Read {
+        /// The request.
+        request: ReadRequest,
+    },
+    /// `/write`
+    Write {
+        /// The request.
+        request: WriteRequest,
+    },
+    /// A debug operation without parameters.
+    Debug {
+        /// The operation.
+        op: DebugOp,
+    },
+    /// `force-down`
+    ForceDown {
+        /// Text of the reason.
+        reason: Option<String>,
+    },
+    /// `backdate-thread`
+    Backdate {
+        /// The thread.
+        thread_key: StrictThreadKey,
+        /// Days.
+        days: u32,
+    },
+    /// `purge-bindings`
+    Purge {
+        /// The namespace.
+        prefix: KeyNamespace,
+    },
+    /// A pass of the watchdog.
+    Watchdog,
+}
+
+/// A reply: status and body of the HTTP answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reply {
+    /// Status. A streamed route sends 200, and its body has the status.
+    pub status: u16,
+    /// The document.
+    pub body: Value,
+}
+
+impl Reply {
+    /// Makes a reply of status 200.
+    pub(crate) fn ok(body: &impl Serialize) -> Result<Self, Error> {
+        Self::of(200, body)
+    }
+
+    /// Makes a reply.
+    pub(crate) fn of(status: u16, body: &impl Serialize) -> Result<Self, Error> {
+        Ok(Self { status, body: serde_json::to_value(body).map_err(Fault::from)? })
+    }
+
+    /// Makes the reply of an error.
+    pub(crate) fn rejected(error: Error) -> Self {
+        let refusal = error.into_refusal();
+        Self { status: refusal.status(), body: json!(refusal) }
+    }
+}
+
+impl<S: Sql + 'static, H: Host> Engine<S, H> {
+    /// Answers a call. An error is a reply too; a fault is one of status 500 without internals.
+    pub async fn answer(self: &Rc<Self>, call: Call) -> Reply {
+        if let Err(fault) = self.wake().await {
+            return Reply::rejected(fault.into());
+        }
+        let streamed = |body: Value| Reply { status: 200, body };
+        match call {
+            Call::Attach { request } => match self.attach(&request).await {
+                Ok(answer) => streamed(json!(answer)),
+                Err(failed) => streamed(attach_refusal(&failed.error.into_refusal(), &failed.trace)),
+            },
+            Call::Op { request } if request.op != OpName::Status => match self.op(&request).await {
+                Ok(answer) => streamed(json!(answer)),
+                Err(failed) => streamed(op_refusal(&failed.error.into_refusal(), &failed.trace)),
+            },
+            Call::Exec { request } => match self.exec(request).await {
+                Ok(answer) => streamed(json!(answer)),
+                Err(error) => streamed(exec_refusal(&error.into_refusal())),
+            },
+            call => self.plain(call).await.unwrap_or_else(Reply::rejected),
+        }
+    }
+
+    async fn plain(self: &Rc<Self>, call: Call) -> Result<Reply, Error> {
+        match call {
+            Call::Onboard { record } => {
+                self.onboard(&record).await?;
+                Reply::ok(&self.status()?)
+            }
+            Call::Offboard { record, dry_run: true } => Reply::ok(&self.offboard_plan(&record)?),
+            Call::Offboard { record, dry_run: false } => Reply::ok(&self.offboard(&record).await?),
+            Call::Reconfigure { record } => {
+                self.reconfigure(&record).await?;
+                Reply::ok(&self.status()?)
+            }
+            Call::Rebuild { dry_run } => {
+                Reply::of(if dry_run { 200 } else { 202 }, &self.rebuild(dry_run).await?)
+            }
+            Call::Info => Reply::ok(&self.view()?),
+            Call::Activity => Reply::ok(&self.activity().await?),
+            Call::Status => Reply::ok(&self.status()?),
+            Call::Detach { request } => Reply::ok(&self.detach(&request).await?),
+            Call::Op { .. } => Reply::ok(&self.op_status(&self.require_record()?)?),
+            Call::Read { request } => Reply::ok(&self.read(request).await?),
+            Call::Write { request } => Reply::ok(&self.write(request).await?),
+            Call::Debug { op } => Reply::ok(&self.debug(op).await?),
+            Call::ForceDown { reason } => Reply::ok(&self.force_down(reason).await?),
+            Call::Backdate { thread_key, days } => Reply::ok(&self.backdate(&thread_key, days)?),
+            Call::Purge { prefix } => Reply::ok(&self.purge(&prefix).await?),
+            Call::Watchdog => Reply::ok(&self.watchdog().await?),
+            // Answered above.
+            Call::Attach { .. } | Call::Exec { .. } => Reply::ok(&json!({})),
+        }
+    }
+}

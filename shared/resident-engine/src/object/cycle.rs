@@ -1,0 +1,273 @@
+//! A step of a cycle: its plan, its run in the container, and its result.
+
+use std::rc::Rc;
+
+use ars_resident::daemon::{Answer, Job, StepInput, StepRequest, Transfer};
+use ars_resident::lifecycle::{CycleKind, Failure, Input, Output, Resident, Step};
+use ars_resident::names::{LockfileKey, RuntimeId, Sha};
+use ars_resident::plan::{CycleContext, Operation, PlanStep, cycle_step};
+use ars_resident::registry::Record;
+use ars_sql::Sql;
+use ars_types::RefName;
+use futures::FutureExt as _;
+
+use super::engine::Engine;
+use crate::{Fault, Host, HostError};
+
+impl<S: Sql + 'static, H: Host> Engine<S, H> {
+    /// Runs a step of the cycle and reports its end.
+    pub(super) async fn run_cycle_step(self: &Rc<Self>, attempt: u64, step: Step, budget_ms: i64) {
+        let result = match self.cycle_step(attempt, step, budget_ms).await {
+            Ok(result) => result,
+            Err(fault) => Err(failure(&fault.to_string())),
+        };
+        {
+            let mut live = self.live.borrow_mut();
+            live.running = live.running.filter(|running| *running != attempt);
+        }
+        // A report that cannot be stored is lost, and the lease of the step expires.
+        let _ = self.feed(Input::StepEnded { attempt, result }).await;
+    }
+
+    async fn cycle_step(
+        self: &Rc<Self>,
+        attempt: u64,
+        step: Step,
+        budget_ms: i64,
+    ) -> Result<Result<Output, Failure>, Fault> {
+        let lifecycle = self.store.lifecycle()?;
+        let Some(record) = self.store.record()? else { return Ok(Err(failure("the record is missing"))) };
+        if step == Step::Mint {
+            return Ok(self.mint_for_cycle(&record).await);
+        }
+        let runtime = match self.container_for(step).await? {
+            Ok(runtime) => runtime,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        let run = CycleRun { engine: self, attempt, lifecycle: &lifecycle, record: &record, budget_ms };
+        run.step(step, &runtime).await
+    }
+
+    async fn mint_for_cycle(&self, record: &Record) -> Result<Output, Failure> {
+        self.live.borrow_mut().token = None;
+        match self.host.mint(&record.resource, true).await {
+            Ok(minted) => {
+                self.live.borrow_mut().token = minted.map(|minted| minted.credential);
+                Ok(Output::Done)
+            }
+            Err(error) => Err(failure(&error.to_string())),
+        }
+    }
+
+    /// Starts the container. A later step of a cycle that meets another container was interrupted.
+    async fn container_for(&self, step: Step) -> Result<Result<RuntimeId, Failure>, Fault> {
+        let replaced = || Failure { runtime_replaced: true, ..Failure::default() };
+        let Ok(started) = self.start_container().await else { return Ok(Err(replaced())) };
+        let runtime = started.runtime;
+        if matches!(step, Step::Inspect | Step::AwaitRestores) {
+            self.store.save_cycle_runtime(runtime.as_str())?;
+            return Ok(Ok(runtime));
+        }
+        let is_same = self.store.cycle_runtime()?.is_some_and(|first| first == runtime.as_str());
+        Ok(if is_same { Ok(runtime) } else { Err(replaced()) })
+    }
+}
+
+/// One run of a step.
+struct CycleRun<'a, S, H> {
+    engine: &'a Rc<Engine<S, H>>,
+    attempt: u64,
+    lifecycle: &'a Resident,
+    record: &'a Record,
+    budget_ms: i64,
+}
+
+impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
+    async fn step(&self, step: Step, runtime: &RuntimeId) -> Result<Result<Output, Failure>, Fault> {
+        if step == Step::DetectDefaultBranch {
+            return self.detect_branch().await;
+        }
+        let answers = match self.plan(step, None, None).await? {
+            Ok(answers) => answers,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        self.output(step, answers, runtime).await
+    }
+
+    /// Runs the commands of a step. The last answers are those of its last commands.
+    async fn plan(
+        &self,
+        step: Step,
+        git_ref: Option<&RefName>,
+        sha: Option<&Sha>,
+    ) -> Result<Result<Vec<Answer>, Failure>, Fault> {
+        let cycle = self.lifecycle.cycle();
+        let stamp = self
+            .lifecycle
+            .snapshot()
+            .filter(|_| cycle.is_some_and(|cycle| cycle.kind() == CycleKind::Restore))
+            .map(|snapshot| &snapshot.stamp);
+        let facts = self.lifecycle.facts();
+        let key = cycle.and_then(|cycle| cycle.lockfile_key()).or(stamp.map(|stamp| &stamp.lockfile_hash));
+        let origin = self.engine.host.origin(&self.record.resource);
+        let context = CycleContext {
+            origin: &origin,
+            has_token: self.engine.live.borrow().token.is_some(),
+            git_ref: git_ref
+                .or_else(|| cycle.and_then(|cycle| cycle.git_ref()))
+                .or(stamp.map(|stamp| &stamp.git_ref)),
+            sha: sha.or_else(|| cycle.and_then(|cycle| cycle.sha())),
+            key,
+            snapshot: self.lifecycle.snapshot(),
+            install: self.record.command("install"),
+            build: self.record.command("build"),
+            keeps_deps: key.is_some() && key == facts.map(|facts| &facts.stamp.lockfile_hash),
+        };
+        let Some(steps) = cycle_step(step, &context, self.budget_ms) else {
+            return Ok(Err(failure("an earlier step found no value")));
+        };
+        let mut answers = Vec::with_capacity(steps.len());
+        for step in steps {
+            match self.run(step).await? {
+                Ok(answer) => answers.push(answer),
+                Err(failure) => return Ok(Err(failure)),
+            }
+        }
+        Ok(Ok(answers))
+    }
+
+    async fn run(&self, step: PlanStep) -> Result<Result<Answer, Failure>, Fault> {
+        let input = self.input(&step)?;
+        let request =
+            StepRequest { job: Job::Cycle { attempt: self.attempt }, step, input, lock_wait_ms: None };
+        let progress = |bytes| self.report(bytes);
+        match self.engine.host.run(request, &progress).await {
+            Ok(end) => {
+                let answer = end.for_cycle();
+                if let Ok(Answer::Archived { backup, sha256, .. }) = &answer {
+                    self.engine.store.add_backup(backup, sha256)?;
+                }
+                Ok(answer)
+            }
+            Err(HostError::Replaced) => Ok(Err(Failure { runtime_replaced: true, ..Failure::default() })),
+            Err(HostError::Failed(text)) => Ok(Err(failure(&text))),
+        }
+    }
+
+    fn input(&self, step: &PlanStep) -> Result<StepInput, Fault> {
+        Ok(match &step.operation {
+            Operation::Git { has_credential: true, .. } => {
+                let token = self.engine.live.borrow().token.clone();
+                token.map_or(StepInput::None, StepInput::Credential)
+            }
+            Operation::Archive { .. } => {
+                StepInput::Upload { backup: self.engine.host.new_backup(), to: Transfer::Engine }
+            }
+            Operation::Extract { backup, .. } => {
+                let sha256 = self.engine.store.backup_digest(backup)?;
+                StepInput::Download { from: Transfer::Engine, sha256 }
+            }
+            _ => StepInput::None,
+        })
+    }
+
+    /// Reports arriving bytes, which the deadline of a stalled restore needs.
+    fn report(&self, bytes: u64) {
+        if std::mem::replace(&mut self.engine.live.borrow_mut().bytes, bytes) == bytes {
+            return;
+        }
+        let (engine, attempt) = (Rc::clone(self.engine), self.attempt);
+        let report = async move { drop(engine.feed(Input::Progress { attempt, bytes }).await) };
+        self.engine.host.spawn(report.boxed_local());
+    }
+
+    /// Returns the configured branch if the mirror has it, else that of the code host.
+    async fn detect_branch(&self) -> Result<Result<Output, Failure>, Fault> {
+        let configured = &self.record.default_ref;
+        if self.plan(Step::RevParse, Some(configured), None).await?.is_ok() {
+            return Ok(Ok(Output::Branch(configured.clone())));
+        }
+        let answers = match self.plan(Step::DetectDefaultBranch, None, None).await? {
+            Ok(answers) => answers,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        let Some(name) = text(&answers).and_then(|name| RefName::parse(name).ok()) else {
+            return Ok(Err(failure("the repository has no default branch")));
+        };
+        // Later cycles follow the branch that was found.
+        let record = Record { default_ref: name.clone(), ..self.record.clone() };
+        self.engine.reconfigure(&record).await?;
+        Ok(Ok(Output::Branch(name)))
+    }
+
+    async fn output(
+        &self,
+        step: Step,
+        answers: Vec<Answer>,
+        runtime: &RuntimeId,
+    ) -> Result<Result<Output, Failure>, Fault> {
+        Ok(match step {
+            Step::Inspect => self.inspected(answers, runtime)?,
+            Step::RevParse => commit(&answers).map(Output::Commit),
+            Step::LockfileKey => listing(&answers).map(Output::Key),
+            Step::Verify => {
+                let sha = match commit(&answers) {
+                    Ok(sha) => sha,
+                    Err(failure) => return Ok(Err(failure)),
+                };
+                let answers = match self.plan(Step::LockfileKey, None, Some(&sha)).await? {
+                    Ok(answers) => answers,
+                    Err(failure) => return Ok(Err(failure)),
+                };
+                listing(&answers).map(|key| Output::Verified { sha, key })
+            }
+            Step::Snapshot => {
+                let mut backups = answers.into_iter().filter_map(|answer| match answer {
+                    Answer::Archived { backup, .. } => Some(backup),
+                    _ => None,
+                });
+                match (backups.next(), backups.next()) {
+                    (Some(mirror), Some(checkout)) => Ok(Output::Uploaded { mirror, checkout }),
+                    _ => Err(failure("the archives were not stored")),
+                }
+            }
+            Step::Mark => match answers.into_iter().next_back() {
+                Some(Answer::Marked { runtime }) => Ok(Output::Marked { runtime }),
+                _ => Err(failure("the markers were not written")),
+            },
+            _ => Ok(Output::Done),
+        })
+    }
+
+    fn inspected(&self, answers: Vec<Answer>, runtime: &RuntimeId) -> Result<Result<Output, Failure>, Fault> {
+        let Some(Answer::Inspected(disk)) = answers.into_iter().next_back() else {
+            return Ok(Err(failure("the container could not be inspected")));
+        };
+        let last = self.engine.store.bindings()?.first().map(|binding| binding.last_attach_at);
+        let is_current = self.engine.is_image_current(runtime);
+        let inspection = disk.inspection(is_current, self.engine.in_flight(), last);
+        Ok(Ok(Output::Inspected(Box::new(inspection))))
+    }
+}
+
+fn failure(text: &str) -> Failure {
+    Failure { stderr: text.to_owned(), ..Failure::default() }
+}
+
+fn text(answers: &[Answer]) -> Option<&str> {
+    match answers.last() {
+        Some(Answer::Command(end)) => Some(end.stdout.trim()),
+        _ => None,
+    }
+}
+
+fn commit(answers: &[Answer]) -> Result<Sha, Failure> {
+    text(answers).and_then(|sha| Sha::parse(sha).ok()).ok_or_else(|| failure("git named no commit"))
+}
+
+fn listing(answers: &[Answer]) -> Result<LockfileKey, Failure> {
+    match answers.last() {
+        Some(Answer::Listing { text }) => Ok(LockfileKey::of_listing(text)),
+        _ => Err(failure("the lockfiles could not be listed")),
+    }
+}

@@ -1,0 +1,64 @@
+//! `/detach`: removes a thread's tree unless that would lose work. `force` kills processes first.
+
+use std::rc::Rc;
+
+use ars_resident::daemon::StepInput;
+use ars_resident::plan::kill;
+use ars_resident::pool::PoolUser;
+use ars_resident::refusal::{Refusal, Token};
+use ars_resident::thread::{
+    Binding, DetachDecision, DetachState, KILL_POLL_INTERVAL_MS, KILL_TIMEOUT_MS, decide_detach,
+};
+use ars_resident::wire::{DetachAnswer, DetachRequest};
+use ars_sql::Sql;
+
+use super::engine::Engine;
+use super::steps::Steps;
+use crate::{Error, Host};
+
+impl<S: Sql + 'static, H: Host> Engine<S, H> {
+    /// Answers `/detach`.
+    pub(super) async fn detach(self: &Rc<Self>, request: &DetachRequest) -> Result<DetachAnswer, Error> {
+        let _turn = self.lock_thread(&request.thread_key).await;
+        let Some(binding) = self.store.binding(&request.thread_key)? else {
+            return Err(Refusal::new(Token::NoBinding, "the thread was never attached").into());
+        };
+        let mut was_killed = false;
+        loop {
+            let tree = self.check_tree(&binding).await;
+            let in_flight = self.in_flight_of(&request.thread_key);
+            let state = DetachState { in_flight, tree: tree.check(), was_killed };
+            match decide_detach(&binding, state, request.force) {
+                DetachDecision::Keep { reason } => {
+                    return Ok(DetachAnswer { released: false, reason: Some(reason), user: binding.user });
+                }
+                DetachDecision::Kill(user) => {
+                    self.kill_and_wait(&binding, user).await;
+                    was_killed = true;
+                }
+                DetachDecision::Evict { .. } => {
+                    let result = self.evict(&binding, tree, "detach").await;
+                    self.measure_soon();
+                    let reason = result.err().map(|text| {
+                        let text = ars_events::clean(&text, super::call::TEXT_MAX_CHARS);
+                        format!("dirty: the tree could not be saved and removed: {text}")
+                    });
+                    return Ok(DetachAnswer { released: reason.is_none(), reason, user: binding.user });
+                }
+            }
+        }
+    }
+
+    /// Kills the processes of a thread and waits until its operations ended.
+    async fn kill_and_wait(self: &Rc<Self>, binding: &Binding, user: PoolUser) {
+        if self.host.runtime().await.is_some() {
+            let mut steps = Steps::new(self);
+            // Processes that survive keep their operations in flight, and the decision is made on these.
+            drop(steps.run(kill(user), StepInput::None).await);
+        }
+        let deadline = self.host.now() + KILL_TIMEOUT_MS;
+        while self.in_flight_of(&binding.thread_key) > 0 && self.host.now() < deadline {
+            self.host.sleep(KILL_POLL_INTERVAL_MS).await;
+        }
+    }
+}

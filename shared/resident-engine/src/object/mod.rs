@@ -1,0 +1,22 @@
+//! The engine of one resident. One verb per file; [`Engine::answer`] is the entry of every call.
+
+mod admin;
+mod attach;
+mod call;
+mod cycle;
+mod debug;
+mod detach;
+mod drive;
+mod engine;
+mod evict;
+mod exec;
+mod op;
+mod ready;
+mod room;
+mod steps;
+mod sweep;
+mod view;
+
+pub use call::{Call, Reply};
+pub use engine::Engine;
+pub use view::Activity;

@@ -1,0 +1,171 @@
+//! The steps of one request: their trace, their wait for the lock of the mirror, and their failures.
+
+use std::rc::Rc;
+
+use ars_resident::daemon::{Answer, FailureKind, GitCredential, Job, StepFailure, StepInput, StepRequest};
+use ars_resident::lifecycle::{Step, failure_text};
+use ars_resident::names::{LockfileKey, Sha};
+use ars_resident::plan::{CycleContext, Operation, PlanStep, cycle_step};
+use ars_resident::refusal::{Refusal, Token};
+use ars_resident::wire::TraceStep;
+use ars_sql::Sql;
+use ars_types::RefName;
+
+use super::engine::Engine;
+use crate::{Error, Host, HostError};
+
+/// Time that a request waits for the lock of the mirror, over all its steps.
+const LOCK_WAIT_MAX_MS: i64 = 60_000;
+/// Time in which a request fetches.
+const REQUEST_FETCH_TIMEOUT_MS: i64 = 60_000;
+/// Time in which a request reads the mirror.
+const READ_TIMEOUT_MS: i64 = 60_000;
+
+/// A failed step of a request.
+#[derive(Debug)]
+pub(super) enum StepError {
+    /// The container was replaced.
+    Replaced,
+    /// The host did not perform the step.
+    Host(String),
+    /// The step failed.
+    Step {
+        /// Name.
+        step: String,
+        /// Failure.
+        failure: Box<StepFailure>,
+    },
+}
+
+/// The steps of one request.
+pub(super) struct Steps<'a, S, H> {
+    pub engine: &'a Rc<Engine<S, H>>,
+    pub job: Job,
+    pub trace: Vec<TraceStep>,
+    /// Time that the steps waited for the lock.
+    pub lock_wait_ms: i64,
+    /// Token of the code host, offered to git on the network.
+    pub token: Option<GitCredential>,
+}
+
+impl<'a, S: Sql + 'static, H: Host> Steps<'a, S, H> {
+    pub(super) fn new(engine: &'a Rc<Engine<S, H>>) -> Self {
+        Self { engine, job: engine.job(), trace: Vec::new(), lock_wait_ms: 0, token: None }
+    }
+
+    /// Performs a step.
+    pub(super) async fn run(&mut self, step: PlanStep, input: StepInput) -> Result<Answer, StepError> {
+        let name = step.name.clone();
+        let lock_wait_ms = step.needs_lock.then(|| (LOCK_WAIT_MAX_MS - self.lock_wait_ms).max(0));
+        let input = match (&step.operation, &self.token) {
+            (
+                Operation::Git { has_credential: true, .. } | Operation::WriteCredential { .. },
+                Some(token),
+            ) => StepInput::Credential(token.clone()),
+            _ => input,
+        };
+        let request = StepRequest { job: self.job, step, input, lock_wait_ms };
+        let end = match self.engine.host.run(request, &|_| {}).await {
+            Ok(end) => end,
+            Err(HostError::Replaced) => return Err(StepError::Replaced),
+            Err(HostError::Failed(text)) => return Err(StepError::Host(text)),
+        };
+        self.lock_wait_ms += end.lock_wait_ms;
+        self.trace.push(TraceStep { step: name.clone(), ms: end.duration_ms });
+        end.result.map_err(|failure| StepError::Step { step: name, failure: Box::new(failure) })
+    }
+
+    /// Returns the commit of a branch in the mirror, or `None` if it has no such branch.
+    pub(super) async fn tip(&mut self, git_ref: &RefName) -> Result<Option<Sha>, StepError> {
+        let context = CycleContext { git_ref: Some(git_ref), ..CycleContext::default() };
+        match self.mirror(Step::RevParse, &context, READ_TIMEOUT_MS).await {
+            Ok(Some(Answer::Command(end))) => Ok(Sha::parse(end.stdout.trim()).ok()),
+            Ok(_) => Ok(None),
+            Err(StepError::Step { failure, .. })
+                if matches!(failure.kind, FailureKind::Exit | FailureKind::NotFound) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Fetches into the mirror.
+    pub(super) async fn fetch(&mut self, origin: &str) -> Result<(), StepError> {
+        let has_token = self.token.is_some();
+        let context = CycleContext { origin, has_token, ..CycleContext::default() };
+        self.mirror(Step::Fetch, &context, REQUEST_FETCH_TIMEOUT_MS).await.map(drop)
+    }
+
+    /// Returns the key of the lockfiles at a commit.
+    pub(super) async fn lockfile_key(&mut self, sha: &Sha) -> Result<Option<LockfileKey>, StepError> {
+        let known = self.engine.live.borrow().keys.get(sha).cloned();
+        if known.is_some() {
+            return Ok(known);
+        }
+        let context = CycleContext { sha: Some(sha), ..CycleContext::default() };
+        let Some(Answer::Listing { text }) =
+            self.mirror(Step::LockfileKey, &context, READ_TIMEOUT_MS).await?
+        else {
+            return Ok(None);
+        };
+        let key = LockfileKey::of_listing(&text);
+        self.engine.remember_key(sha, &key);
+        Ok(Some(key))
+    }
+
+    async fn mirror(
+        &mut self,
+        step: Step,
+        context: &CycleContext<'_>,
+        timeout_ms: i64,
+    ) -> Result<Option<Answer>, StepError> {
+        let mut last = None;
+        for step in cycle_step(step, context, timeout_ms).unwrap_or_default() {
+            last = Some(self.run(step, StepInput::None).await?);
+        }
+        Ok(last)
+    }
+}
+
+impl StepError {
+    /// Returns the rejection of a request. A step that waited for the mirror too long is `mirror-busy`.
+    pub(super) fn into_refusal(self, token: Token) -> Refusal {
+        match self {
+            Self::Replaced => Refusal::new(Token::RuntimeReplaced, "the container was replaced"),
+            Self::Host(text) => Refusal::new(token, &text),
+            Self::Step { failure, .. } if failure.kind == FailureKind::LockTimeout => {
+                Refusal::new(Token::MirrorBusy, "another operation uses the mirror; repeat the request")
+            }
+            Self::Step { step, failure } => {
+                let kind = failure.kind;
+                let text = failure_text(&(*failure).into());
+                let text =
+                    if kind == FailureKind::NoSpace { format!("the disk is full; {text}") } else { text };
+                Refusal::new(token, &format!("at {step}: {text}"))
+            }
+        }
+    }
+
+    /// Returns whether a step failed because something is not on the disk.
+    pub(super) fn is_not_found(&self) -> bool {
+        matches!(self, Self::Step { failure, .. } if failure.kind == FailureKind::NotFound)
+    }
+
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Replaced => "the container was replaced".to_owned(),
+            Self::Host(text) => text.clone(),
+            Self::Step { step, failure } => format!("{step}: {}", failure_text(&(**failure).clone().into())),
+        }
+    }
+
+    /// Makes the error of a call on a thread's tree.
+    pub(super) fn into_error(self, token: Token) -> Error {
+        if self.is_not_found() && token != Token::ReadFailed {
+            return Refusal::new(Token::WorktreeMissing, "the tree is not on the disk; attach the thread")
+                .into();
+        }
+        self.into_refusal(token).into()
+    }
+}

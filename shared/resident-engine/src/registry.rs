@@ -1,0 +1,223 @@
+//! The registry: one row per resident, the cap, and overrides for tests.
+//!
+//! Every change is one transaction without an `await`, so the cap is never exceeded.
+
+use ars_resident::names::Resource;
+use ars_resident::refusal::{Refusal, Token};
+use ars_resident::registry::{Record, TestOverrides, check_insert};
+use ars_sql::{Migration, Sql, Value, migrate};
+use ars_types::UnixMillis;
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Fault};
+
+/// Migrations of the registry, `migrations/resident-registry/`.
+pub const REGISTRY_MIGRATIONS: &[Migration] = &[Migration {
+    name: "0001_registry",
+    sql: include_str!("../../../migrations/resident-registry/0001_registry.sql"),
+}];
+
+const LIST: &str = "SELECT record FROM residents ORDER BY resource";
+const GET: &str = "SELECT record FROM residents WHERE resource = ?1";
+const PUT: &str = "INSERT INTO residents (resource, record) VALUES (?1, ?2) \
+    ON CONFLICT (resource) DO UPDATE SET record = excluded.record";
+const REMOVE: &str = "DELETE FROM residents WHERE resource = ?1 \
+    AND (?2 IS NULL OR record ->> 'onboardedAt' = ?2) RETURNING record";
+
+/// A call of the registry. It crosses objects as JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "call", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum RegistryCall {
+    /// Inserts a record under the cap.
+    Insert {
+        /// The record.
+        record: Box<Record>,
+    },
+    /// Replaces a row by a new record, if the row was not replaced since it was read.
+    Swap {
+        /// The row to remove.
+        evicted: Resource,
+        /// Time of its first write.
+        onboarded_at: UnixMillis,
+        /// The record.
+        record: Box<Record>,
+    },
+    /// Returns one record.
+    Get {
+        /// The resource.
+        resource: Resource,
+    },
+    /// Returns all records and the cap.
+    List,
+    /// Replaces the record of a row.
+    Update {
+        /// The record.
+        record: Box<Record>,
+    },
+    /// Removes a row, with `onboarded_at` only that one.
+    Remove {
+        /// The resource.
+        resource: Resource,
+        /// Time of its first write.
+        onboarded_at: Option<UnixMillis>,
+    },
+    /// Sets or clears limits that a test lowers.
+    Override {
+        /// The limits.
+        overrides: TestOverrides,
+    },
+}
+
+/// The answer of the registry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum RegistryReply {
+    /// The change was made, or there was nothing to change.
+    Done {
+        /// A row was removed.
+        removed: bool,
+    },
+    /// Of `Get`.
+    Record {
+        /// The record, if there is a row.
+        record: Option<Box<Record>>,
+    },
+    /// Of `List`.
+    Records {
+        /// The records, sorted by resource.
+        records: Vec<Record>,
+        /// Cap in force.
+        cap: u32,
+        /// Overrides in force.
+        overrides: Option<TestOverrides>,
+    },
+    /// The change is rejected.
+    Refused {
+        /// HTTP status.
+        status: u16,
+        /// Body of the answer.
+        body: serde_json::Value,
+    },
+}
+
+/// The registry on one database.
+pub struct Registry<S> {
+    sql: S,
+    build: String,
+}
+
+impl<S: Sql> Registry<S> {
+    /// Opens the registry of a build. Overrides of another build do not count.
+    ///
+    /// # Errors
+    /// The schema could not be applied.
+    pub fn open(sql: S, build: &str) -> Result<Self, Fault> {
+        migrate(&sql, REGISTRY_MIGRATIONS)?;
+        Ok(Self { sql, build: build.to_owned() })
+    }
+
+    /// Answers a call.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn answer(&self, call: RegistryCall) -> Result<RegistryReply, Fault> {
+        let result = match call {
+            RegistryCall::Insert { record } => self.insert(&record),
+            RegistryCall::Swap { evicted, onboarded_at, record } => {
+                self.swap(&evicted, onboarded_at, &record)
+            }
+            RegistryCall::Get { resource } => {
+                return Ok(RegistryReply::Record { record: self.get(&resource)?.map(Box::new) });
+            }
+            RegistryCall::List => {
+                let overrides = self.overrides()?;
+                let (records, cap) = (self.list()?, self.cap(overrides.as_ref()));
+                return Ok(RegistryReply::Records { records, cap, overrides });
+            }
+            RegistryCall::Update { record } => self.update(&record),
+            RegistryCall::Remove { resource, onboarded_at } => {
+                return Ok(RegistryReply::Done { removed: self.remove(&resource, onboarded_at)? });
+            }
+            RegistryCall::Override { overrides } => self.set_overrides(&overrides).map_err(Error::from),
+        };
+        match result {
+            Ok(()) => Ok(RegistryReply::Done { removed: false }),
+            Err(Error::Refused(refusal)) => Ok(RegistryReply::Refused {
+                status: refusal.status(),
+                body: serde_json::to_value(&*refusal)?,
+            }),
+            Err(Error::Fault(fault)) => Err(fault),
+        }
+    }
+
+    fn insert(&self, record: &Record) -> Result<(), Error> {
+        self.sql.transaction(|| {
+            let rows: Vec<Resource> = self.list()?.into_iter().map(|row| row.resource).collect();
+            let overrides = self.overrides()?;
+            check_insert(&record.resource, &rows, self.cap(overrides.as_ref()))?;
+            self.put(record)
+        })
+    }
+
+    fn swap(&self, evicted: &Resource, onboarded_at: UnixMillis, record: &Record) -> Result<(), Error> {
+        self.sql.transaction(|| {
+            if !self.remove(evicted, Some(onboarded_at))? {
+                let detail = "the coldest resident changed meanwhile; repeat the request";
+                return Err(Refusal::new(Token::OverCap, detail).into());
+            }
+            let rows: Vec<Resource> = self.list()?.into_iter().map(|row| row.resource).collect();
+            let overrides = self.overrides()?;
+            check_insert(&record.resource, &rows, self.cap(overrides.as_ref()))?;
+            self.put(record)
+        })
+    }
+
+    fn update(&self, record: &Record) -> Result<(), Error> {
+        self.sql.transaction(|| match self.get(&record.resource)? {
+            Some(old) if old.onboarded_at == record.onboarded_at => self.put(record),
+            _ => Err(Refusal::new(Token::NotOnboarded, record.resource.as_str()).into()),
+        })
+    }
+
+    fn put(&self, record: &Record) -> Result<(), Error> {
+        let json = serde_json::to_string(record).map_err(Fault::from)?;
+        Ok(self.sql.execute(PUT, &[record.resource.as_str().into(), json.into()])?)
+    }
+
+    fn get(&self, resource: &Resource) -> Result<Option<Record>, Fault> {
+        let rows = self.sql.query(GET, &[resource.as_str().into()])?;
+        rows.first().map(|row| Ok(serde_json::from_str(row.text(0)?)?)).transpose()
+    }
+
+    fn list(&self) -> Result<Vec<Record>, Fault> {
+        let rows = self.sql.query(LIST, &[])?;
+        rows.iter().map(|row| Ok(serde_json::from_str(row.text(0)?)?)).collect()
+    }
+
+    fn remove(&self, resource: &Resource, onboarded_at: Option<UnixMillis>) -> Result<bool, Fault> {
+        let params = [Value::from(resource.as_str()), Value::from(onboarded_at)];
+        Ok(!self.sql.query(REMOVE, &params)?.is_empty())
+    }
+
+    fn cap(&self, overrides: Option<&TestOverrides>) -> u32 {
+        overrides.map_or(ars_resident::registry::RESIDENTS_MAX, |set| set.cap_for(&self.build))
+    }
+
+    fn overrides(&self) -> Result<Option<TestOverrides>, Fault> {
+        let rows = self.sql.query("SELECT overrides FROM overrides", &[])?;
+        let stored: Option<TestOverrides> =
+            rows.first().map(|row| Ok::<_, Fault>(serde_json::from_str(row.text(0)?)?)).transpose()?;
+        Ok(stored.filter(|overrides| overrides.build == self.build))
+    }
+
+    /// Stores overrides. Empty ones clear the row.
+    fn set_overrides(&self, overrides: &TestOverrides) -> Result<(), Fault> {
+        if overrides.cap.is_none() && overrides.floor_s.is_none() {
+            return Ok(self.sql.execute("DELETE FROM overrides", &[])?);
+        }
+        let json = serde_json::to_string(overrides)?;
+        let put = "INSERT INTO overrides (id, overrides) VALUES (1, ?1) \
+            ON CONFLICT (id) DO UPDATE SET overrides = excluded.overrides";
+        Ok(self.sql.execute(put, &[json.into()])?)
+    }
+}

@@ -1,0 +1,195 @@
+//! A simulated container with its disk: what each operation of a plan does and answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ars_resident::daemon::{
+    Answer, CommandEnd, DiskState, FailureKind, Materialised, SavedCheckpoint, StepFailure, StepInput,
+};
+use ars_resident::layout::{CHECKOUT, MIRROR};
+use ars_resident::lifecycle::{Markers, TreesState};
+use ars_resident::names::{BackupId, RuntimeId, Sha};
+use ars_resident::plan::{Operation, PlanStep, Unprivileged, User};
+use ars_resident::thread::{CredentialFile, Deps, TreeCheck};
+
+/// Branches with their commits.
+pub type Branches = BTreeMap<String, Sha>;
+
+/// A tree of a thread.
+#[derive(Debug, Clone)]
+pub struct Tree {
+    pub sha: Sha,
+    /// It has work that no checkpoint saved.
+    pub is_dirty: bool,
+}
+
+/// A container.
+#[derive(Debug, Clone)]
+pub struct Container {
+    pub id: RuntimeId,
+    pub mirror: Option<Branches>,
+    pub markers: Markers,
+    pub trees: BTreeMap<String, Tree>,
+    pub checkpoints: u32,
+    /// Users whose processes were killed.
+    pub killed: BTreeSet<String>,
+}
+
+pub fn sha(number: u64) -> Sha {
+    Sha::parse(format!("{number:040x}")).unwrap()
+}
+
+fn command(stdout: &str, exit_code: i32) -> Answer {
+    let (stdout, stderr) = (stdout.to_owned(), String::new());
+    Answer::Command(CommandEnd { stdout, stderr, exit_code, timed_out: false, free_kib: None })
+}
+
+impl Container {
+    pub fn new(number: u32) -> Self {
+        Self {
+            id: RuntimeId::parse(format!("runtime-{number}")).unwrap(),
+            mirror: None,
+            markers: Markers::default(),
+            trees: BTreeMap::new(),
+            checkpoints: 0,
+            killed: BTreeSet::new(),
+        }
+    }
+
+    /// Performs an operation, given the code host and the object storage.
+    pub fn perform(
+        &mut self,
+        step: &PlanStep,
+        input: &StepInput,
+        host: &Branches,
+        objects: &mut BTreeMap<BackupId, Branches>,
+    ) -> Result<Answer, StepFailure> {
+        let missing = || StepFailure::new(FailureKind::NotFound, "not on the disk");
+        Ok(match &step.operation {
+            Operation::Git { args, cwd, .. } => return self.git(args, cwd, host),
+            Operation::RemoveTree { path } => {
+                self.remove(path);
+                Answer::Done
+            }
+            Operation::CheckTree { tree, tip } => {
+                let found = self.trees.get(tree);
+                let check = found.map(|found| TreeCheck {
+                    has_tracked_changes: found.is_dirty,
+                    has_tip: tip.as_ref().is_none_or(|tip| *tip == found.sha),
+                    ..TreeCheck::MISSING
+                });
+                Answer::Tree { check }
+            }
+            Operation::Checkpoint { tree } => {
+                self.checkpoints += 1;
+                let found = self.trees.get_mut(tree).ok_or_else(missing)?;
+                found.is_dirty = false;
+                let git_ref = format!("refs/ars/thread/{}", self.checkpoints);
+                let saved =
+                    SavedCheckpoint { git_ref, sha: found.sha.clone(), is_new: true, withheld: Vec::new() };
+                Answer::Saved { checkpoint: Some(saved) }
+            }
+            Operation::Inspect => Answer::Inspected(DiskState {
+                runtime: self.id.clone(),
+                build: "test".to_owned(),
+                markers: self.markers.clone(),
+                free_kib: Some(1 << 22),
+                trees: match self.trees.values().any(|tree| tree.is_dirty) {
+                    true => TreesState::Dirty,
+                    false => TreesState::Clean,
+                },
+            }),
+            Operation::Unmark { has_deps } => {
+                (self.markers.built, self.markers.ready) = (None, None);
+                if *has_deps {
+                    self.markers.deps_key = None;
+                }
+                Answer::Done
+            }
+            Operation::Mark { sha, key } => {
+                self.markers.ready = Some(sha.clone());
+                (self.markers.head, self.markers.built) = (Some(sha.clone()), Some(sha.clone()));
+                self.markers.deps_key = Some(key.clone());
+                Answer::Marked { runtime: self.id.clone() }
+            }
+            Operation::LockfileListing { sha } => Answer::Listing { text: sha.as_str()[..38].to_owned() },
+            Operation::Install { .. } => Answer::Materialised { from: Materialised::Install },
+            Operation::LinkDeps { .. } => Answer::Linked { deps: Deps::Hardlink },
+            Operation::Archive { .. } => {
+                let StepInput::Upload { backup, .. } = input else { panic!("an archive needs a target") };
+                objects.insert(backup.clone(), self.mirror.clone().ok_or_else(missing)?);
+                let (backup, sha256) = (backup.clone(), "0".repeat(64));
+                Answer::Archived { backup, bytes: 1, sha256 }
+            }
+            Operation::Extract { backup, path } => {
+                let archived = objects.get(backup).ok_or_else(missing)?;
+                if path == MIRROR {
+                    self.mirror = Some(archived.clone());
+                }
+                Answer::Extracted { bytes: 1, sha256: "0".repeat(64) }
+            }
+            Operation::TableCommand { command: text, user, .. } => {
+                assert!(step.user == User::Unprivileged(*user), "a command of the table runs as root");
+                let fails = matches!(user, Unprivileged::Pool(_)) && text.as_str() == "false";
+                command("", i32::from(fails))
+            }
+            Operation::ExecCommand { command: text, cwd, .. } => {
+                let tree = self.trees.get_mut(cwd).ok_or_else(missing)?;
+                tree.is_dirty |= text.as_str() == "edit";
+                command(text.as_str(), 0)
+            }
+            Operation::WriteFile { path, .. } => {
+                let tree = self.trees.iter_mut().find(|(tree, _)| path.starts_with(*tree));
+                tree.ok_or_else(missing)?.1.is_dirty = true;
+                Answer::Written { bytes: 1 }
+            }
+            Operation::ReadFile { path, .. } if path.ends_with("README.md") => {
+                self.trees.keys().find(|tree| path.starts_with(*tree)).ok_or_else(missing)?;
+                Answer::File { content: "hello".to_owned(), truncated: false }
+            }
+            Operation::ReadFile { .. } => return Err(missing()),
+            Operation::KillUser { user } => {
+                self.killed.insert(user.to_string());
+                Answer::Killed { processes: 1 }
+            }
+            Operation::CheckCredential { .. } => Answer::Credential { file: CredentialFile::Missing },
+            _ => Answer::Done,
+        })
+    }
+
+    fn git(&mut self, args: &[String], cwd: &str, host: &Branches) -> Result<Answer, StepFailure> {
+        let words: Vec<&str> = args.iter().map(String::as_str).collect();
+        let failed = || StepFailure {
+            exit_code: Some(128),
+            free_kib: Some(1 << 22),
+            ..StepFailure::new(FailureKind::Exit, "fatal")
+        };
+        match words.as_slice() {
+            ["clone", "--mirror", ..] => self.mirror = Some(host.clone()),
+            ["fetch", ..] if cwd == MIRROR => {
+                *self.mirror.as_mut().ok_or_else(failed)? = host.clone();
+            }
+            ["symbolic-ref", ..] => return Ok(command("main\n", 0)),
+            ["rev-parse", .., name] => {
+                let branch = name.trim_start_matches("refs/heads/").trim_end_matches("^{commit}");
+                let tip = self.mirror.as_ref().and_then(|mirror| mirror.get(branch)).ok_or_else(failed)?;
+                return Ok(command(&format!("{tip}\n"), 0));
+            }
+            ["clone", "--no-hardlinks", "--branch", branch, .., path] if *path != CHECKOUT => {
+                let mirror = self.mirror.as_ref().ok_or_else(failed)?;
+                let sha = mirror.get(*branch).ok_or_else(failed)?.clone();
+                self.trees.insert((*path).to_owned(), Tree { sha, is_dirty: false });
+            }
+            _ => {}
+        }
+        Ok(command("", 0))
+    }
+
+    fn remove(&mut self, path: &str) {
+        if path == MIRROR {
+            self.mirror = None;
+        }
+        let lost = self.trees.iter().find(|(tree, found)| tree.starts_with(path) && found.is_dirty);
+        assert!(lost.is_none(), "unsaved work is removed: {lost:?}");
+        self.trees.retain(|tree, _| !tree.starts_with(path));
+    }
+}

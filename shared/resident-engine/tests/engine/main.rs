@@ -1,0 +1,17 @@
+//! The engine on SQLite and a simulated container: routes, the lifecycle, crashes at every effect.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::needless_pass_by_value,
+    reason = "a test fails by panicking, and takes JSON literals"
+)]
+
+mod container;
+mod crash;
+mod fleet;
+mod lifecycle;
+mod schema;
+mod threads;
+mod world;

@@ -1,0 +1,240 @@
+//! Threads: attach, commands, detach, operations, and the room for them.
+
+use ars_resident::daemon::{FailureKind, StepFailure};
+use ars_resident::wire::DebugOp;
+use ars_resident_engine::Call;
+use serde_json::{Value, json};
+
+use crate::container::sha;
+use crate::world::{HOUR, MINUTE, World, attach_call, exec_call, record, resource};
+
+fn main_ref() -> Value {
+    json!({ "refHint": "main" })
+}
+
+fn op(world: &mut World, fields: Value) -> Value {
+    let mut body = json!({ "resource": resource(), "op": "test" });
+    for (name, value) in fields.as_object().unwrap() {
+        body[name] = value.clone();
+    }
+    world.call(Call::Op { request: serde_json::from_value(body).unwrap() }).body
+}
+
+fn token(body: &Value) -> &str {
+    body["error"].as_str().unwrap_or_default().split(':').next().unwrap_or_default()
+}
+
+#[test]
+fn attach_binds_a_ref_for_life() {
+    let mut world = World::warm();
+    let needs = world.attach("load:1", json!({}));
+    assert_eq!(
+        (&needs["status"], &needs["needs"], &needs["defaultRef"]),
+        (&json!(409), &json!("ref"), &json!("main"))
+    );
+    let attached = world.attach("load:1", json!({ "refHint": "feature" }));
+    assert_eq!(
+        (&attached["ref"], &attached["deps"], &attached["credentials"]),
+        (&json!("feature"), &json!("hardlink"), &json!("ok"))
+    );
+    assert_eq!((&attached["reconciled"], &attached["recreated"]), (&json!(true), &json!(false)));
+    let again = world.attach("load:1", main_ref());
+    assert_eq!(
+        (&again["ref"], &again["deps"], &again["user"]),
+        (&json!("feature"), &json!("none"), &attached["user"])
+    );
+    let unknown = world.attach("load:2", json!({ "refHint": "nope" }));
+    assert_eq!((&unknown["status"], token(&unknown)), (&json!(400), "unknown-ref"));
+    assert_eq!(world.pool().as_object().unwrap().len(), 1, "a failed attach returns its user");
+    assert_eq!(world.view().attach_ms.len(), 2);
+}
+
+#[test]
+fn attach_fetches_for_a_new_branch_and_an_expected_commit() {
+    let mut world = World::warm();
+    world.platform.borrow_mut().branches.insert("new".into(), sha(7));
+    world.platform.borrow_mut().branches.insert("main".into(), sha(8));
+    let attached = world.attach("load:1", json!({ "refHint": "new" }));
+    assert_eq!(attached["sha"], json!(sha(7)));
+    let expected = world.attach("load:2", json!({ "refHint": "main", "sha": sha(8) }));
+    assert_eq!(expected["sha"], json!(sha(8)));
+}
+
+#[test]
+fn seventeenth_thread_finds_no_user() {
+    let mut world = World::warm();
+    for number in 0..16 {
+        let attached = world.attach(&format!("load:{number}"), main_ref());
+        assert!(attached["user"].is_string(), "{attached}");
+    }
+    let refused = world.attach("load:16", main_ref());
+    assert_eq!((&refused["status"], token(&refused)), (&json!(429), "user-pool-exhausted"));
+    assert_eq!(token(&op(&mut world, json!({}))), "user-pool-exhausted");
+    assert_eq!(world.detach("load:3", false), json!({ "released": true, "user": "worker5" }));
+    assert_eq!(world.attach("load:16", main_ref())["user"], "worker5");
+}
+
+#[test]
+fn failed_step_and_busy_mirror_return_the_user() {
+    let mut world = World::warm();
+    let fail = |world: &World, kind| {
+        let failure = StepFailure::new(kind, "why");
+        world.platform.borrow_mut().failures.push(("worktree-clone", failure));
+    };
+    fail(&world, FailureKind::Exit);
+    let failed = world.attach("load:1", main_ref());
+    assert!(failed["error"].as_str().unwrap().starts_with("attach-failed at worktree-clone: "), "{failed}");
+    assert_eq!(failed["trace"].as_array().unwrap().last().unwrap()["step"], "worktree-clone");
+    fail(&world, FailureKind::LockTimeout);
+    let busy = world.attach("load:1", main_ref());
+    assert_eq!((&busy["status"], &busy["reason"]), (&json!(503), &json!("mirror-busy")));
+    assert_eq!(world.pool(), json!({}));
+}
+
+#[test]
+fn full_disk_evicts_cold_trees_then_rejects() {
+    let mut world = World::warm();
+    world.attach("load:cold", json!({ "refHint": "feature" }));
+    world.platform.borrow_mut().now += HOUR / 2;
+    world.call(Call::Debug { op: DebugOp::MeasureDisk });
+    world.platform.borrow_mut().free_kib = 1000;
+    world.call(Call::Debug { op: DebugOp::MeasureDisk });
+    let refused = world.attach("load:1", main_ref());
+    assert_eq!((&refused["status"], &refused["reason"]), (&json!(503), &json!("disk-pressure")), "{refused}");
+    assert!(!refused["error"].as_str().unwrap().contains("load:"), "no other thread is named");
+    assert_eq!(world.view().threads[0].evicted_why.as_deref(), Some("disk-pressure"));
+}
+
+#[test]
+fn detach_keeps_unsaved_work_and_force_saves_it() {
+    let mut world = World::warm();
+    world.attach("load:1", main_ref());
+    assert_eq!(world.exec("load:1", "edit")["exitCode"], 0);
+    let kept = world.detach("load:1", false);
+    assert!(kept["reason"].as_str().unwrap().starts_with("dirty: "), "{kept}");
+    assert_eq!(world.detach("load:1", true)["released"], true);
+    assert_eq!(world.view().threads[0].checkpoint.as_deref(), Some("refs/ars/thread/1"));
+    assert_eq!(world.detach("load:1", false)["reason"], "already-evicted");
+    let gone = world.exec("load:1", "true");
+    assert_eq!((token(&gone), &gone["needs"], &gone["exitCode"]), ("evicted", &json!("attach"), &json!(127)));
+    assert_eq!(token(&world.detach("load:2", false)), "no-binding");
+}
+
+#[test]
+fn failed_checkpoint_keeps_the_tree() {
+    let mut world = World::warm();
+    world.attach("load:1", main_ref());
+    world.exec("load:1", "edit");
+    let failure = StepFailure::new(FailureKind::NoSpace, "full");
+    world.platform.borrow_mut().failures.push(("worktree-checkpoint", failure.clone()));
+    assert_eq!(world.detach("load:1", true)["released"], false);
+    // Another mode replaces the tree, which needs a checkpoint too.
+    world.platform.borrow_mut().failures.push(("worktree-checkpoint", failure));
+    let failed = world.attach("load:1", json!({ "readonly": true }));
+    assert!(
+        failed["error"].as_str().unwrap().starts_with("attach-failed at worktree-checkpoint"),
+        "{failed}"
+    );
+    let replaced = world.attach("load:1", json!({ "readonly": true }));
+    assert_eq!((&replaced["recreated"], &replaced["credentials"]), (&json!(true), &json!("none")));
+}
+
+#[test]
+fn forced_detach_kills_a_running_command() {
+    let mut world = World::warm();
+    world.attach("load:1", main_ref());
+    let command = world.start(exec_call("load:1", "hang"));
+    assert!(world.detach("load:1", false)["reason"].as_str().unwrap().starts_with("busy: "));
+    assert_eq!(world.view().in_flight, 1);
+    assert_eq!(world.detach("load:1", true)["released"], true);
+    assert!(world.finish(command).is_some());
+    assert_eq!(world.view().in_flight, 0);
+}
+
+#[test]
+fn two_attaches_of_a_thread_take_turns() {
+    let mut world = World::warm();
+    let [first, second] = [(); 2].map(|()| world.start(attach_call("load:1", &main_ref())));
+    let first = world.finish(first).unwrap().body;
+    let second = world.finish(second).unwrap().body;
+    assert_eq!(first["user"], second["user"]);
+    let clones = world.platform.borrow().steps.iter().filter(|step| *step == "worktree-clone").count();
+    assert_eq!((clones, &second["deps"]), (1, &json!("none")), "the second one reuses the tree");
+}
+
+#[test]
+fn command_waits_for_a_restore() {
+    let mut world = World::warm();
+    world.attach("load:1", main_ref());
+    world.lose_container();
+    let lost = world.exec("load:1", "true");
+    assert_eq!((token(&lost), &lost["needs"]), ("worktree-missing", &json!("attach")), "{lost}");
+    assert_eq!(world.state(), "warm", "the restore ended before the command");
+    world.attach("load:1", main_ref());
+    assert_eq!(world.exec("load:1", "echo")["stdout"], "echo");
+}
+
+#[test]
+fn files_are_read_and_written() {
+    let mut world = World::warm();
+    let file =
+        |path: &str| json!({ "resource": resource(), "threadKey": "load:1", "path": path, "content": "x" });
+    let read = |path| Call::Read { request: serde_json::from_value(file(path)).unwrap() };
+    let write = |path| Call::Write { request: serde_json::from_value(file(path)).unwrap() };
+    assert_eq!(world.call(read("README.md")).status, 409);
+    world.attach("load:1", main_ref());
+    assert_eq!(world.call(read("README.md")).body["content"], "hello");
+    assert_eq!(world.call(read("nope")).status, 404);
+    assert_eq!(token(&world.call(read("/etc/passwd")).body), "path-escape");
+    assert_eq!(world.call(write("a/b.txt")).body, json!({ "ok": true, "bytes": 1 }));
+    assert!(world.detach("load:1", false)["reason"].as_str().unwrap().starts_with("dirty"));
+}
+
+#[test]
+fn operation_returns_its_user_in_any_case() {
+    let mut world = World::warm();
+    let passed = op(&mut world, json!({}));
+    assert_eq!((&passed["ok"], &passed["summary"]), (&json!(true), &json!("test succeeded on main")));
+    assert_eq!(token(&op(&mut world, json!({ "ref": "nope" }))), "unknown-ref");
+    let failure = StepFailure::new(FailureKind::Exit, "no");
+    world.platform.borrow_mut().failures.push(("op-clone", failure));
+    let failed = op(&mut world, json!({}));
+    assert!(failed["error"].as_str().unwrap().starts_with("op-failed at op-clone: "), "{failed}");
+    assert_eq!(world.platform.borrow().steps.last().unwrap(), "op-remove");
+    assert_eq!(world.pool(), json!({}));
+    let status = op(&mut world, json!({ "op": "status" }));
+    assert!(status["summary"].as_str().unwrap().starts_with("warm at main@"), "{status}");
+    let mut commands = record();
+    commands.commands.insert(
+        ars_resident::names::CommandName::parse("test").unwrap(),
+        ars_resident::names::TableCommand::parse("false").unwrap(),
+    );
+    world.call(Call::Reconfigure { record: Box::new(commands) });
+    assert_eq!(op(&mut world, json!({}))["exitCode"], 1, "a failing command is a result");
+}
+
+#[test]
+fn sweep_evicts_idle_trees_and_keeps_unsaved_ones() {
+    let mut world = World::warm();
+    world.attach("load:clean", main_ref());
+    world.attach("load:dirty", main_ref());
+    world.exec("load:dirty", "edit");
+    world.run_for(2 * HOUR + MINUTE);
+    let why: Vec<_> = world.view().threads.into_iter().map(|row| row.evicted_why).collect();
+    assert_eq!(why.iter().flatten().collect::<Vec<_>>(), ["clean-idle"]);
+    let purged = world.call(Call::Purge { prefix: serde_json::from_value(json!("load:")).unwrap() }).body;
+    assert_eq!(purged, json!({ "purged": 2, "keptLive": 0 }));
+    assert_eq!(world.pool(), json!({}));
+}
+
+#[test]
+fn stale_image_is_replaced_when_nothing_runs() {
+    let mut world = World::warm();
+    world.attach("load:1", main_ref());
+    world.exec("load:1", "edit");
+    world.platform.borrow_mut().is_image_current = false;
+    world.restart();
+    world.platform.borrow_mut().container.as_mut().unwrap().markers.ready = None;
+    let kept = world.attach("load:1", main_ref());
+    assert!(kept.get("error").is_none() || token(&kept) != "image-stale", "unsaved work stays: {kept}");
+}

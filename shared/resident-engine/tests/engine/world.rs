@@ -1,0 +1,475 @@
+//! A simulated platform: clock, alarm, container, storage, code host, and an engine that can crash.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use ars_resident::daemon::{FailureKind, GitCredential, Job, SecretText, StepEnd, StepFailure, StepRequest};
+use ars_resident::disk::{Parts, Sample};
+use ars_resident::names::{BackupId, Resource, RuntimeId, StrictThreadKey};
+use ars_resident::plan::Operation;
+use ars_resident::registry::Record;
+use ars_resident::wire::{EngineView, OnboardRequest, parse_body};
+use ars_resident_engine::{Call, DeletedObjects, Engine, Host, HostError, Minted, Reply, Started};
+use ars_sql::{Row, Sql, SqlError, Value};
+use ars_sql_native::NativeSql;
+use futures::executor::{LocalPool, LocalSpawner};
+use futures::future::LocalBoxFuture;
+use futures::task::LocalSpawnExt as _;
+use futures::{FutureExt as _, channel::oneshot, future};
+use serde_json::{Value as Json, json};
+
+use crate::container::{Branches, Container, sha};
+
+pub const MINUTE: i64 = 60_000;
+pub const HOUR: i64 = 60 * MINUTE;
+
+/// One database for all instances of an engine.
+#[derive(Clone)]
+pub struct SharedSql(Rc<NativeSql>);
+
+impl Sql for SharedSql {
+    type Text = String;
+
+    fn each(
+        &self,
+        sql: &str,
+        params: &[Value],
+        row: impl FnMut(Row) -> Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
+        self.0.each(sql, params, row)
+    }
+
+    fn text(&self, sql: &str, params: &[Value]) -> Result<Option<String>, SqlError> {
+        self.0.text(sql, params)
+    }
+
+    fn transaction<T, E: From<SqlError>>(&self, body: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        self.0.transaction(body)
+    }
+}
+
+/// The platform.
+pub struct Platform {
+    pub now: i64,
+    pub alarm: Option<i64>,
+    timers: Vec<(i64, oneshot::Sender<()>)>,
+    pub container: Option<Container>,
+    containers: u32,
+    pub is_image_current: bool,
+    pub branches: Branches,
+    pub objects: BTreeMap<BackupId, Branches>,
+    backups: u32,
+    fenced: u64,
+    pub released: Vec<Resource>,
+    pub free_kib: u64,
+    /// Failures of the next steps with a name.
+    pub failures: Vec<(&'static str, StepFailure)>,
+    pub mint_fails: bool,
+    pub storage_fails: bool,
+    /// Names of the steps that ran.
+    pub steps: Vec<String>,
+    /// Effects until the engine stops, before or after the effect.
+    pub crash_in: Option<(u32, Crash)>,
+    pub is_crashed: bool,
+    spawner: LocalSpawner,
+}
+
+/// The moment of a crash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Crash {
+    /// The effect does not happen.
+    Before,
+    /// The effect happens and its answer is lost.
+    After,
+}
+
+/// The host of an engine.
+#[derive(Clone)]
+pub struct SimHost(pub Rc<RefCell<Platform>>);
+
+impl SimHost {
+    /// Counts an effect. A crash never returns.
+    async fn effect<T>(&self, work: impl FnOnce(&mut Platform) -> T) -> T {
+        let crash = {
+            let mut platform = self.0.borrow_mut();
+            match &mut platform.crash_in {
+                Some((0, crash)) => {
+                    let crash = *crash;
+                    (platform.crash_in, platform.is_crashed) = (None, true);
+                    Some(crash)
+                }
+                Some((left, _)) => {
+                    *left -= 1;
+                    None
+                }
+                None => None,
+            }
+        };
+        if crash == Some(Crash::Before) {
+            future::pending::<()>().await;
+        }
+        let result = work(&mut self.0.borrow_mut());
+        if crash == Some(Crash::After) {
+            future::pending::<()>().await;
+        }
+        result
+    }
+}
+
+impl Host for SimHost {
+    fn now(&self) -> i64 {
+        self.0.borrow().now
+    }
+
+    async fn sleep(&self, ms: i64) {
+        let (sender, receiver) = oneshot::channel();
+        {
+            let mut platform = self.0.borrow_mut();
+            let at = platform.now + ms;
+            platform.timers.push((at, sender));
+        }
+        // A timer is dropped only together with its engine.
+        let _ = receiver.await;
+    }
+
+    fn spawn(&self, task: LocalBoxFuture<'static, ()>) {
+        let spawner = self.0.borrow().spawner.clone();
+        spawner.spawn_local(task).unwrap();
+    }
+
+    async fn set_alarm(&self, at: i64) -> Result<(), HostError> {
+        self.effect(|platform| platform.alarm = Some(at)).await;
+        Ok(())
+    }
+
+    async fn runtime(&self) -> Option<RuntimeId> {
+        self.0.borrow().container.as_ref().map(|container| container.id.clone())
+    }
+
+    async fn start(&self) -> Result<Started, HostError> {
+        self.effect(|platform| {
+            if platform.container.is_none() {
+                platform.containers += 1;
+                platform.container = Some(Container::new(platform.containers));
+            }
+            let runtime = platform.container.as_ref().unwrap().id.clone();
+            Ok(Started { runtime, is_image_current: platform.is_image_current })
+        })
+        .await
+    }
+
+    async fn stop(&self) -> Result<(), HostError> {
+        self.effect(|platform| {
+            let is_dirty = |container: &Container| container.trees.values().any(|tree| tree.is_dirty);
+            assert!(!platform.container.as_ref().is_some_and(is_dirty), "unsaved work is stopped");
+            platform.container = None;
+        })
+        .await;
+        Ok(())
+    }
+
+    async fn run(&self, request: StepRequest, progress: &dyn Fn(u64)) -> Result<StepEnd, HostError> {
+        let name = request.step.name.clone();
+        progress(1);
+        let hangs = matches!(&request.step.operation, Operation::ExecCommand { command, .. } if command.as_str() == "hang");
+        if hangs {
+            let Operation::ExecCommand { user, .. } = &request.step.operation else { unreachable!() };
+            let user = user.to_string();
+            while self.0.borrow().container.as_ref().is_some_and(|it| !it.killed.contains(&user)) {
+                self.sleep(100).await;
+            }
+        }
+        self.effect(|platform| {
+            platform.steps.push(name.clone());
+            if matches!(request.job, Job::Cycle { attempt } if attempt <= platform.fenced) {
+                let failure = StepFailure::new(FailureKind::Fenced, "an older attempt");
+                return Ok(StepEnd { result: Err(failure), lock_wait_ms: 0, duration_ms: 1 });
+            }
+            let planned = platform.failures.iter().position(|(step, _)| *step == name);
+            if let Some(index) = planned {
+                let (_, failure) = platform.failures.remove(index);
+                return Ok(StepEnd { result: Err(failure), lock_wait_ms: 0, duration_ms: 1 });
+            }
+            let (branches, objects) = (&platform.branches, &mut platform.objects);
+            let container = platform.container.as_mut().ok_or(HostError::Replaced)?;
+            let result = container.perform(&request.step, &request.input, branches, objects);
+            Ok(StepEnd { result, lock_wait_ms: 0, duration_ms: 1 })
+        })
+        .await
+    }
+
+    async fn cancel(&self, job: Job) -> Result<(), HostError> {
+        self.effect(|platform| {
+            if let Job::Cycle { attempt } = job {
+                platform.fenced = platform.fenced.max(attempt);
+            }
+        })
+        .await;
+        Ok(())
+    }
+
+    async fn measure(&self, _: Vec<StrictThreadKey>) -> Result<Sample, HostError> {
+        let platform = self.0.borrow();
+        let parts = Parts { checkout: Some(1024), deps: Some(1024), mirror: Some(1024), ..Parts::default() };
+        Ok(Sample::new(platform.now, 40 << 20, platform.free_kib, parts))
+    }
+
+    fn origin(&self, resource: &Resource) -> String {
+        format!("https://host/{}.git", resource.slug())
+    }
+
+    async fn mint(&self, _: &Resource, _: bool) -> Result<Option<Minted>, HostError> {
+        if self.0.borrow().mint_fails {
+            return Err(HostError::Failed("the code host answered 503".to_owned()));
+        }
+        let (origin, username) = ("https://host".to_owned(), "x-access-token".to_owned());
+        let credential = GitCredential { origin, username, password: SecretText::new("s3cret") };
+        Ok(Some(Minted { credential, expires_at: Some(self.now() + 2 * HOUR) }))
+    }
+
+    fn new_backup(&self) -> BackupId {
+        let mut platform = self.0.borrow_mut();
+        platform.backups += 1;
+        BackupId::parse(format!("backup-{}", platform.backups)).unwrap()
+    }
+
+    async fn delete_backups(&self, ids: &[BackupId]) -> Result<(), HostError> {
+        self.effect(|platform| {
+            if platform.storage_fails {
+                return Err(HostError::Failed("the storage answered 503".to_owned()));
+            }
+            platform.objects.retain(|id, _| !ids.contains(id));
+            Ok(())
+        })
+        .await
+    }
+
+    async fn delete_objects(&self, _: &Resource) -> Result<DeletedObjects, HostError> {
+        self.effect(|platform| {
+            if platform.storage_fails {
+                return Err(HostError::Failed("the storage answered 503".to_owned()));
+            }
+            let backups = u32::try_from(platform.objects.len()).unwrap();
+            platform.objects.clear();
+            Ok(DeletedObjects { backups, others: 0 })
+        })
+        .await
+    }
+
+    async fn release_slot(&self, resource: &Resource, _: i64) -> Result<(), HostError> {
+        self.effect(|platform| platform.released.push(resource.clone())).await;
+        Ok(())
+    }
+}
+
+/// A resident on the platform.
+pub struct World {
+    pub platform: Rc<RefCell<Platform>>,
+    pub sql: SharedSql,
+    pool: LocalPool,
+    pub engine: Rc<Engine<SharedSql, SimHost>>,
+}
+
+pub fn resource() -> Resource {
+    Resource::parse("repo:acme/app").unwrap()
+}
+
+pub fn record() -> Record {
+    let body = json!({
+        "resource": resource(), "defaultRef": "main",
+        "commands": { "test": "true", "build": "make", "install": "npm ci" },
+    });
+    parse_body::<OnboardRequest>(&body.to_string()).unwrap().record(0)
+}
+
+impl World {
+    pub fn new() -> Self {
+        let pool = LocalPool::new();
+        let branches =
+            [("main", 1), ("feature", 2)].map(|(name, number)| (name.to_owned(), sha(number << 8))).into();
+        let platform = Rc::new(RefCell::new(Platform {
+            now: 1_000_000,
+            alarm: None,
+            timers: Vec::new(),
+            container: None,
+            containers: 0,
+            is_image_current: true,
+            branches,
+            objects: BTreeMap::new(),
+            backups: 0,
+            fenced: 0,
+            released: Vec::new(),
+            free_kib: 20 << 20,
+            failures: Vec::new(),
+            mint_fails: false,
+            storage_fails: false,
+            steps: Vec::new(),
+            crash_in: None,
+            is_crashed: false,
+            spawner: pool.spawner(),
+        }));
+        let sql = SharedSql(Rc::new(NativeSql::in_memory().unwrap()));
+        let engine = Engine::open(sql.clone(), SimHost(Rc::clone(&platform))).unwrap();
+        Self { platform, sql, pool, engine }
+    }
+
+    /// A resident that was onboarded and is warm.
+    pub fn warm() -> Self {
+        let mut world = Self::new();
+        world.onboard();
+        world.run_until(|world| world.state() == "warm");
+        world
+    }
+
+    pub fn onboard(&mut self) {
+        let reply = self.call(Call::Onboard { record: Box::new(record()) });
+        assert_eq!(reply.status, 200, "{}", reply.body);
+    }
+
+    /// Makes a call and runs the world until it is answered.
+    pub fn call(&mut self, call: Call) -> Reply {
+        self.try_call(call).expect("no crash")
+    }
+
+    /// Makes a call. Returns `None` if the engine crashed.
+    pub fn try_call(&mut self, call: Call) -> Option<Reply> {
+        let answer = self.start(call);
+        self.finish(answer)
+    }
+
+    /// Starts a call in the background.
+    pub fn start(&mut self, call: Call) -> oneshot::Receiver<Reply> {
+        let (sender, receiver) = oneshot::channel();
+        let engine = Rc::clone(&self.engine);
+        let task = async move { drop(sender.send(engine.answer(call).await)) };
+        self.pool.spawner().spawn_local(task).unwrap();
+        self.pool.run_until_stalled();
+        receiver
+    }
+
+    pub fn finish(&mut self, mut answer: oneshot::Receiver<Reply>) -> Option<Reply> {
+        for _ in 0..20_000 {
+            self.pool.run_until_stalled();
+            if let Some(reply) = (&mut answer).now_or_never() {
+                return Some(reply.expect("the call ended without a reply"));
+            }
+            if self.platform.borrow().is_crashed {
+                return None;
+            }
+            self.tick();
+        }
+        panic!("the call has no reply: {:?}", self.view());
+    }
+
+    /// Advances the clock to the next timer or alarm.
+    pub fn tick(&mut self) {
+        let is_alarm = {
+            let mut platform = self.platform.borrow_mut();
+            platform.timers.retain(|(_, timer)| !timer.is_canceled());
+            let timer = platform.timers.iter().map(|(at, _)| *at).min();
+            let next = [timer, platform.alarm].into_iter().flatten().min();
+            let Some(next) = next else { panic!("nothing is due") };
+            platform.now = platform.now.max(next);
+            let now = platform.now;
+            let due = platform.timers.extract_if(.., |(at, _)| *at <= now).collect::<Vec<_>>();
+            for (_, timer) in due {
+                let _ = timer.send(());
+            }
+            platform.alarm.take_if(|at| *at <= now).is_some()
+        };
+        if is_alarm {
+            let engine = Rc::clone(&self.engine);
+            self.pool.spawner().spawn_local(async move { engine.alarm().await.unwrap() }).unwrap();
+        }
+        self.pool.run_until_stalled();
+    }
+
+    /// Runs until a condition holds. The engine restarts whenever it crashed.
+    pub fn run_until(&mut self, done: impl Fn(&Self) -> bool) {
+        for _ in 0..20_000 {
+            self.pool.run_until_stalled();
+            if self.platform.borrow().is_crashed {
+                self.restart();
+            }
+            if done(self) {
+                return;
+            }
+            self.tick();
+        }
+        panic!("still {}: {:?}", self.state(), self.view());
+    }
+
+    /// Runs for a time.
+    pub fn run_for(&mut self, ms: i64) {
+        let until = self.platform.borrow().now + ms;
+        self.run_until(|world| world.platform.borrow().now >= until);
+    }
+
+    /// Drops the engine with everything in memory and opens it on the same database.
+    pub fn restart(&mut self) {
+        self.pool = LocalPool::new();
+        {
+            let mut platform = self.platform.borrow_mut();
+            (platform.is_crashed, platform.spawner) = (false, self.pool.spawner());
+            platform.timers.clear();
+        }
+        self.engine = Engine::open(self.sql.clone(), SimHost(Rc::clone(&self.platform))).unwrap();
+        // The platform calls an object that has an alarm; a lost alarm is the watchdog's.
+        let engine = Rc::clone(&self.engine);
+        self.pool.spawner().spawn_local(async move { drop(engine.answer(Call::Watchdog).await) }).unwrap();
+        self.pool.run_until_stalled();
+    }
+
+    /// The container is replaced; its disk is lost.
+    pub fn lose_container(&mut self) {
+        self.platform.borrow_mut().container = None;
+    }
+
+    fn column(&self, name: &str) -> Json {
+        let text = self.sql.text(&format!("SELECT {name} FROM resident"), &[]).unwrap();
+        serde_json::from_str(&text.unwrap_or_else(|| "null".to_owned())).unwrap()
+    }
+
+    pub fn state(&self) -> String {
+        self.column("lifecycle")["stage"]["state"].as_str().unwrap_or("none").to_owned()
+    }
+
+    /// Returns the holders of pool users.
+    pub fn pool(&self) -> Json {
+        self.column("pool")
+    }
+
+    pub fn view(&mut self) -> EngineView {
+        let reply = self.call(Call::Info);
+        serde_json::from_value(reply.body).unwrap()
+    }
+
+    pub fn attach(&mut self, thread: &str, fields: Json) -> Json {
+        let call = attach_call(thread, &fields);
+        self.call(call).body
+    }
+
+    pub fn detach(&mut self, thread: &str, force: bool) -> Json {
+        let body = json!({ "resource": resource(), "threadKey": thread, "force": force });
+        self.call(Call::Detach { request: serde_json::from_value(body).unwrap() }).body
+    }
+
+    pub fn exec(&mut self, thread: &str, command: &str) -> Json {
+        let call = exec_call(thread, command);
+        self.call(call).body
+    }
+}
+
+pub fn attach_call(thread: &str, fields: &Json) -> Call {
+    let mut body = json!({ "resource": resource(), "threadKey": thread });
+    for (name, value) in fields.as_object().unwrap() {
+        body[name] = value.clone();
+    }
+    Call::Attach { request: serde_json::from_value(body).unwrap() }
+}
+
+pub fn exec_call(thread: &str, command: &str) -> Call {
+    let body = json!({ "resource": resource(), "threadKey": thread, "command": command });
+    Call::Exec { request: serde_json::from_value(body).unwrap() }
+}
