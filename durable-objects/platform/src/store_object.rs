@@ -61,12 +61,15 @@ impl<T: Store<DoSql>> StoreObject<T> {
         };
         match store.answer(verb, &body, now()) {
             Ok(text) => {
+                let arms_sweep = !self.armed.get() && store.arms_sweep(verb);
                 if T::is_filled_by(verb) {
                     self.store.set(Some(store));
                 } else {
                     self.keep_unless_empty(store);
                 }
-                self.arm(verb);
+                if arms_sweep {
+                    self.arm();
+                }
                 reply(text)
             }
             Err(StoreFailure::Refusal(refusal)) => {
@@ -112,13 +115,11 @@ impl<T: Store<DoSql>> StoreObject<T> {
         }
     }
 
-    /// Sets the sweep's alarm after a request that may add rows for it, unless it is set.
+    /// Sets the sweep's alarm, unless it is set.
     ///
     /// The request's own writes are durable already, so a failure is logged and the next such request tries again.
-    fn arm(&self, verb: T::Verb) {
-        let Some(every) = T::SWEEP_EVERY_MS.filter(|_| !self.armed.get() && T::arms_sweep(verb)) else {
-            return;
-        };
+    fn arm(&self) {
+        let Some(every) = T::SWEEP_EVERY_MS else { return };
         match self.set_sweep_unless_set(now() + every) {
             Ok(()) => self.armed.set(true),
             Err(error) => console_error!("fault: the sweep's alarm was not set: {error}"),

@@ -20,7 +20,7 @@ mod transcript;
 
 pub use ars_friction::records::diagnosis;
 pub use closing::{ClosedRun, closing_record};
-pub use record::{COST, REFLECTION_COST, RESERVED_COST, RunRecord, SCHEMA_WITH_SPANS};
+pub use record::{COST, REFLECTION_COST, RESERVED_COST, RunRecord, SCHEMA_WITH_SPANS, TAINT};
 pub use store::{MIGRATIONS, RunStore, SWEEP_EVERY_MS};
 pub use stored_run::StoredRun;
 pub use transcript::{TRANSCRIPT_MIGRATIONS, TranscriptStore};

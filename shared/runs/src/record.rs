@@ -13,6 +13,9 @@ pub const REFLECTION_COST: &str = "reflectionMicroUsd";
 /// Additional field of a closing record: the run's reservation of the daily budget in micro-dollars.
 /// It is present if the run may have cost more than is known. The day's total counts it, a receipt does not show it.
 pub const RESERVED_COST: &str = "heldMicroUsd";
+/// Additional record field: the untrusted sources that the run had read. Absent if unknown.
+/// Those of its thread are included.
+pub const TAINT: &str = "taint";
 /// Schema version of records with spans.
 pub const SCHEMA_WITH_SPANS: u32 = 2;
 

@@ -68,4 +68,6 @@ pub struct StoredRun {
     pub reflection_micro_usd: Option<u64>,
     /// See [`RESERVED_COST`](crate::RESERVED_COST).
     pub held_micro_usd: Option<u64>,
+    /// See [`TAINT`](crate::TAINT).
+    pub taint: Option<Value>,
 }

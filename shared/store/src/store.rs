@@ -25,8 +25,8 @@ pub trait Store<S: Sql>: Sized {
     /// Handles a request. Returns the body of the answer.
     fn answer(&self, verb: Self::Verb, body: &str, now: UnixMillis) -> Result<S::Text, StoreFailure>;
 
-    /// Returns whether a request of this kind may create data for the sweep.
-    fn arms_sweep(_verb: Self::Verb) -> bool {
+    /// Returns whether there may be data for the sweep after a successful request of this kind.
+    fn arms_sweep(&self, _verb: Self::Verb) -> bool {
         false
     }
 

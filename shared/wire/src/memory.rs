@@ -174,6 +174,8 @@ pub enum Taint {
     Repository,
     /// A record of a run that had read such a source.
     Memory,
+    /// An earlier run of the thread had read such a source, or it is not known whether one had.
+    Thread,
     /// A source of a later release.
     #[serde(other)]
     Other,
@@ -186,6 +188,7 @@ impl Taint {
             Self::Web => "web",
             Self::Repository => "repository",
             Self::Memory => "memory",
+            Self::Thread => "thread",
             Self::Other => "other",
         }
     }

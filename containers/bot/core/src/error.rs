@@ -116,6 +116,9 @@ pub(crate) enum Refused {
     /// The request of a waiting run is rejected here.
     #[error("its request is rejected: {0}")]
     Request(String),
+    /// Each of its starts ended with its process before a step was stored.
+    #[error("it was started several times, and every process ended before its first step")]
+    NoStep,
     /// No randomness for the run's token.
     #[error("no randomness")]
     Randomness,

@@ -94,32 +94,23 @@ impl Slots {
     /// # Errors
     /// The limit of the queue.
     pub(crate) fn take_or_wait(&self, caller: &str, since: UnixMillis) -> Result<RunSlot, Overload> {
-        let LoadLimits { queued_runs, queued_runs_per_caller, .. } = self.inner.limits;
-        match self.take(caller) {
-            Ok(slot) => return Ok(RunSlot::Free(slot)),
-            Err(_) => {
-                let state = self.lock();
-                let own = state.waiting.iter().filter(|waiter| waiter.caller == caller).count();
-                if let Some(limit) = exceeded(own, queued_runs_per_caller) {
-                    return Err(Overload::OwnQueue { limit });
-                }
-                if let Some(limit) = exceeded(state.waiting.len(), queued_runs) {
-                    return Err(Overload::Queue { limit });
-                }
-            }
+        // One lock for the check and the change: concurrent requests must not pass a limit together.
+        let mut state = self.lock();
+        if state.check(caller, &self.inner.limits).is_ok() {
+            state.begin(caller);
+            return Ok(RunSlot::Free(Slot { slots: self.clone(), caller: caller.to_owned() }));
         }
-        Ok(RunSlot::Awaited(self.wait(caller, since)))
+        state.check_queue(caller, &self.inner.limits)?;
+        Ok(RunSlot::Awaited(self.place(&mut state, caller, since)))
     }
 
     /// Takes a place in the queue, whatever its length: for a run that waited in another process.
     pub(crate) fn wait(&self, caller: &str, since: UnixMillis) -> Place {
-        let mut state = self.lock();
-        let ticket = state.next_ticket;
-        state.next_ticket += 1;
-        let (sender, progress) = watch::channel(Progress::Waits(0));
-        let waiter = Waiter { since, ticket, caller: caller.to_owned(), progress: sender };
-        let index = state.waiting.partition_point(|other| (other.since, other.ticket) < (since, ticket));
-        state.waiting.insert(index, waiter);
+        self.place(&mut self.lock(), caller, since)
+    }
+
+    fn place(&self, state: &mut State, caller: &str, since: UnixMillis) -> Place {
+        let (ticket, progress) = state.enqueue(caller, since);
         state.fill(&self.inner.limits);
         Place { slots: self.clone(), ticket, caller: caller.to_owned(), progress, is_taken: false }
     }
@@ -171,6 +162,29 @@ impl State {
         }
     }
 
+    /// Checks whether one more run of the caller may wait.
+    fn check_queue(&self, caller: &str, limits: &LoadLimits) -> Result<(), Overload> {
+        let own = self.waiting.iter().filter(|waiter| waiter.caller == caller).count();
+        if let Some(limit) = exceeded(own, limits.queued_runs_per_caller) {
+            return Err(Overload::OwnQueue { limit });
+        }
+        match exceeded(self.waiting.len(), limits.queued_runs) {
+            Some(limit) => Err(Overload::Queue { limit }),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds a waiter by the time of its request. Returns its ticket and its progress.
+    fn enqueue(&mut self, caller: &str, since: UnixMillis) -> (u64, watch::Receiver<Progress>) {
+        let ticket = self.next_ticket;
+        self.next_ticket += 1;
+        let (sender, progress) = watch::channel(Progress::Waits(0));
+        let waiter = Waiter { since, ticket, caller: caller.to_owned(), progress: sender };
+        let index = self.waiting.partition_point(|other| (other.since, other.ticket) < (since, ticket));
+        self.waiting.insert(index, waiter);
+        (ticket, progress)
+    }
+
     /// Grants the free slots, and numbers the runs that wait on.
     fn fill(&mut self, limits: &LoadLimits) {
         while let Some(index) =
@@ -215,12 +229,16 @@ impl Place {
         *self.progress.borrow()
     }
 
-    /// Waits for the next change.
-    pub(crate) async fn changed(&mut self) {
+    /// Returns the granted slot, or `None` once the position has changed.
+    pub(crate) async fn next(&mut self) -> Option<Slot> {
+        if let Some(slot) = self.slot() {
+            return Some(slot);
+        }
         // The sender is in the queue until it sent the grant, which is the last change.
         if self.progress.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
+        self.slot()
     }
 
     /// Returns the granted slot, or `None` while the run waits.

@@ -73,7 +73,7 @@ impl HttpState {
     /// The limit of its requests in a minute.
     pub(crate) fn count(&self, actor: &str) -> Result<(), Overload> {
         let limit = self.core.settings().load.requests_per_minute;
-        self.rates.admit(actor, limit, self.core.clock().now())
+        self.rates.admit(actor, limit)
     }
 
     /// Returns the state with another mode of the dashboard gate.

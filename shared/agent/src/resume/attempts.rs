@@ -20,6 +20,14 @@ pub struct Attempts {
 }
 
 impl Attempts {
+    /// Of a run that left the queue and has not stored a step.
+    pub const STARTED: Self = Self { step: 0, attempts: 0 };
+
+    /// Counts one more start of a run without a stored step, reclaimed from `phase`.
+    pub fn restarted(self, phase: Phase) -> Self {
+        Self::after(Some(self), Self::STARTED.step, phase)
+    }
+
     /// Counts one more resume, at `step`, of a run reclaimed from `phase`.
     pub(super) fn after(before: Option<Self>, step: u64, phase: Phase) -> Self {
         let before = before.filter(|before| before.step == step).map_or(0, |before| before.attempts);
@@ -31,7 +39,7 @@ impl Attempts {
     }
 
     /// Whether the run may no longer be resumed.
-    pub(super) fn is_too_many(self) -> bool {
+    pub fn is_too_many(self) -> bool {
         self.attempts > MAX_ATTEMPTS
     }
 }

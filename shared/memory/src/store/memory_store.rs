@@ -26,6 +26,8 @@ const PURGE: &str = "UPDATE memory_records SET record = '{}' WHERE n IN \
     (SELECT n FROM memory_records WHERE status <> 'active' AND record <> '{}' \
     AND coalesce(retired_at, created_at) <= ?1 LIMIT ?2) RETURNING n";
 
+const HAS_RETIRED: &str = "SELECT n FROM memory_records WHERE status <> 'active' AND record <> '{}' LIMIT 1";
+
 /// Records of one scope on one SQLite database.
 pub struct MemoryStore<S> {
     pub(super) sql: S,
@@ -51,8 +53,14 @@ impl<S: Sql> Store<S> for MemoryStore<S> {
         }
     }
 
-    fn arms_sweep(verb: MemoryVerb) -> bool {
-        matches!(verb, MemoryVerb::Write | MemoryVerb::Forget)
+    fn arms_sweep(&self, verb: MemoryVerb) -> bool {
+        match verb {
+            MemoryVerb::Write | MemoryVerb::Forget => true,
+            // A scope of an earlier release may have retired text, and never be written to again.
+            MemoryVerb::Retrieve | MemoryVerb::List => {
+                self.sql.query(HAS_RETIRED, &[]).is_ok_and(|rows| !rows.is_empty())
+            }
+        }
     }
 
     fn sweep(&self, now: UnixMillis) -> Result<i64, SqlError> {

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use ars_memory::RETIRED_MAX_AGE_MS;
 use ars_store::Store as _;
+use ars_wire::state::MemoryVerb;
 
 use crate::support::{NOW, candidate, id, ids, store, superseding};
 
@@ -37,6 +38,18 @@ fn restating_a_forgotten_text_inserts_it() {
     assert_eq!(store.write(&[candidate("alpha")]), [1, 0, 0, 0]);
     let listed = store.list(json!({}));
     assert_eq!((ids(&listed), &listed[0]["useCount"]), (vec![id(1).as_str()], &json!(0)));
+}
+
+#[test]
+fn read_arms_the_sweep_of_retired_text() {
+    let store = store();
+    store.write_texts(&["alpha"]);
+    let arms = |verb| store.0.arms_sweep(verb);
+    assert_eq!([MemoryVerb::List, MemoryVerb::Retrieve].map(arms), [false, false]);
+    store.forget(&id(0));
+    assert_eq!([MemoryVerb::List, MemoryVerb::Retrieve].map(arms), [true, true]);
+    store.0.sweep(NOW + RETIRED_MAX_AGE_MS).unwrap();
+    assert_eq!([MemoryVerb::List, MemoryVerb::Forget].map(arms), [false, true]);
 }
 
 /// Covers superseded records too. One record is active, and one is younger than the window.

@@ -67,7 +67,7 @@ impl<S: Sql> Store<S> for RunStore<S> {
         answer.map(S::Text::from)
     }
 
-    fn arms_sweep(verb: RunVerb) -> bool {
+    fn arms_sweep(&self, verb: RunVerb) -> bool {
         matches!(verb, RunVerb::Put | RunVerb::Finish)
     }
 

@@ -1,6 +1,9 @@
 //! Forwards one request: a tunnel, or a request in absolute form.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use http_body_util::{Either, Full};
 use hyper::{
@@ -126,20 +129,22 @@ async fn tunnel(connection: &Connection, request: Request<Incoming>) -> Result<A
 /// Copies in both directions until the ends are closed or idle, or the run's bytes are spent.
 async fn pipe(mut client: impl AsyncRead + AsyncWrite + Unpin, mut upstream: Metered) {
     let moved = upstream.moved();
-    let is_idle = async {
-        let mut before = 0;
-        loop {
-            sleep(IDLE_TIMEOUT).await;
-            match moved.load(Ordering::Relaxed) {
-                now if now == before => break,
-                now => before = now,
-            }
-        }
-    };
     tokio::select! {
         // An error of either end ends the tunnel, as the end of the other would.
         _ = copy_bidirectional(&mut client, &mut upstream) => {}
-        () = is_idle => {}
+        () = idle(&moved) => {}
+    }
+}
+
+/// Completes once a connection has moved no byte for the idle timeout.
+async fn idle(moved: &AtomicU64) {
+    let mut before = 0;
+    loop {
+        sleep(IDLE_TIMEOUT).await;
+        match moved.load(Ordering::Relaxed) {
+            now if now == before => return,
+            now => before = now,
+        }
     }
 }
 
@@ -157,10 +162,15 @@ async fn plain(connection: &Connection, mut request: Request<Incoming>) -> Resul
     *request.uri_mut() = path.parse().map_err(|_| Problem::Malformed("the path is malformed"))?;
     let upstream = reach(connection, &destination).await?;
     let unreachable = |error: hyper::Error| Problem::Unreachable(destination.host.clone(), error.to_string());
+    let moved = upstream.moved();
     let (mut sender, driver) = http1::handshake(TokioIo::new(upstream)).await.map_err(unreachable)?;
     let closed = connection.closed.clone();
     tokio::spawn(async move {
-        let _ = closed.run_until_cancelled(driver).await;
+        tokio::select! {
+            // Its end closes the body that the client reads.
+            _ = closed.run_until_cancelled(driver) => {}
+            () = idle(&moved) => {}
+        }
     });
     let mut answer = tokio::time::timeout(ANSWER_TIMEOUT, sender.send_request(request))
         .await

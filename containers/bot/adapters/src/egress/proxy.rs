@@ -27,7 +27,7 @@ use super::{
     run::RunEgress,
 };
 
-/// Pause after an error of the listener, such as too many open files.
+/// Pause after a panic or an error of the listener, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
 /// The answer to a connection over the limit.
 const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
@@ -59,17 +59,10 @@ impl Proxy {
     /// Serves a listener until the command has ended. A panic is logged, and the proxy goes on.
     pub(super) async fn supervise(self, listener: TcpListener) {
         let closed = self.closed.clone();
-        let served = async {
-            loop {
-                if AssertUnwindSafe(self.serve(&listener)).catch_unwind().await.is_err() {
-                    tracing::error!("the egress proxy of a command panicked and is restarted");
-                }
-            }
-        };
-        let _ = closed.run_until_cancelled(served).await;
+        let _ = closed.run_until_cancelled(restarted(|| self.serve(&listener))).await;
     }
 
-    async fn serve(&self, listener: &TcpListener) {
+    pub(super) async fn serve(&self, listener: &TcpListener) {
         loop {
             match listener.accept().await {
                 Ok((stream, _)) => self.admit(stream),
@@ -123,6 +116,14 @@ impl Proxy {
         if let Err(error) = served {
             tracing::debug!(error = %error, "a connection to the egress proxy ended");
         }
+    }
+}
+
+/// Runs a service again each time it panics. It has no other end.
+pub(super) async fn restarted<F: Future<Output = ()>>(serve: impl Fn() -> F) {
+    while AssertUnwindSafe(async { serve().await }).catch_unwind().await.is_err() {
+        tracing::error!("the egress proxy of a command panicked and is restarted");
+        tokio::time::sleep(PAUSE).await;
     }
 }
 

@@ -4,16 +4,21 @@ use std::{
     collections::HashMap,
     io,
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use async_trait::async_trait;
 use axum::{
     Router,
+    body::{Body, Bytes},
     extract::Request,
     http::{StatusCode, header},
     response::IntoResponse as _,
 };
+use futures::stream;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -22,7 +27,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
     limits::{MAX_BYTES, MAX_CONNECTIONS, MAX_HEADER_BYTES},
-    proxy::{Proxy, credentials},
+    proxy::{Proxy, credentials, restarted},
     rule::HostRule,
     run::RunEgress,
 };
@@ -108,6 +113,7 @@ async fn origin() -> u16 {
         "/to" => (StatusCode::FOUND, [(header::LOCATION, request.uri().query().unwrap().to_owned())])
             .into_response(),
         "/long" => "x".repeat(100_000).into_response(),
+        "/stall" => Body::from_stream(stream::pending::<io::Result<Bytes>>()).into_response(),
         _ => format!("{} {} {:?}", request.method(), request.uri(), request.headers()).into_response(),
     };
     let listener = TcpListener::bind((HERE, 0)).await.unwrap();
@@ -282,6 +288,46 @@ async fn secret_of_the_command_is_required() {
     assert!(is(&proxy.send(&request(&wrong)).await, 407));
     let right = format!("Proxy-Authorization: {}\r\n", credentials("abc"));
     assert!(is(&proxy.send(&request(&right)).await, 403));
+}
+
+#[tokio::test]
+async fn stalled_answer_is_closed() {
+    let (proxy, port) = with_origin().await;
+    let mut stream = TcpStream::connect(proxy.address).await.unwrap();
+    let request =
+        format!("GET http://origin.example:{port}/stall HTTP/1.1\r\nHost: origin.example:{port}\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    assert_ne!(stream.read(&mut [0; 512]).await.unwrap(), 0);
+    // The clock is paused, so the timeout passes as soon as nothing else happens.
+    tokio::time::pause();
+    let mut rest = Vec::new();
+    let _ = stream.read_to_end(&mut rest).await;
+    assert_eq!(rest, b"");
+}
+
+#[tokio::test]
+async fn panicking_proxy_is_restarted() {
+    let proxy = Proxy { run: run(&[], Names::with(&[])), secret: None, closed: CancellationToken::new() };
+    let listener = TcpListener::bind((HERE, 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let starts = AtomicUsize::new(0);
+    let serve = || async {
+        assert_ne!(starts.fetch_add(1, Ordering::Relaxed), 0, "as scripted");
+        proxy.serve(&listener).await;
+    };
+    let asked = async {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(b"CONNECT other.example:443 HTTP/1.1\r\nConnection: close\r\n\r\n").await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    };
+    let answer = tokio::select! {
+        () = restarted(serve) => unreachable!("a proxy has no end of its own"),
+        answer = asked => answer,
+    };
+    assert!(is(&answer, 403), "{answer}");
+    assert_eq!(starts.load(Ordering::Relaxed), 2);
 }
 
 #[tokio::test]

@@ -22,6 +22,8 @@ use crate::egress::Way;
 const REQUIRED: ABI = ABI::V3;
 /// The newest version whose rights for files are given up where the kernel has them.
 const NEWEST: ABI = ABI::V10;
+/// The port of a listener for which the kernel selects one.
+const ANY_PORT: u16 = 0;
 /// Devices without state.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
@@ -84,13 +86,16 @@ fn rules(
     let readable = AccessFs::from_read(NEWEST);
     let looked_at: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
     let own = AccessFs::from_all(NEWEST) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
-    let proxy = match reach {
-        Reach::Proxy(Way::Port(port)) => Some(NetPort::new(*port, AccessNet::ConnectTcp)),
-        Reach::Proxy(Way::Socket(_)) | Reach::Machine | Reach::Nothing => None,
+    let ports = match reach {
+        Reach::Proxy(Way::Port(port)) => {
+            // A socket that listens without an address has a port that the kernel selects anyway.
+            vec![NetPort::new(*port, AccessNet::ConnectTcp), NetPort::new(ANY_PORT, AccessNet::BindTcp)]
+        }
+        Reach::Proxy(Way::Socket(_)) | Reach::Machine | Reach::Nothing => Vec::new(),
     };
     let created = rules
         .create()?
-        .add_rules(proxy.map(Ok::<_, RulesetError>))?
+        .add_rules(ports.into_iter().map(Ok::<_, RulesetError>))?
         .add_rules(path_beneath_rules(folders.paths(), readable))?
         .add_rules(path_beneath_rules(DEVICES, AccessFs::ReadFile | AccessFs::WriteFile))?
         .add_rules(path_beneath_rules(["/proc"], looked_at))?

@@ -55,7 +55,8 @@ const EMBEDDED_V4: [(Ipv6Addr, u32, u32); 5] = [
 /// The address of a cloud's metadata service over IPv6.
 const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
 /// Addresses of clouds' metadata services outside of the link-local block.
-const METADATA_V4: [Ipv4Addr; 2] = [Ipv4Addr::new(168, 63, 129, 16), Ipv4Addr::new(100, 100, 100, 200)];
+const METADATA_V4: [Ipv4Addr; 3] =
+    [Ipv4Addr::new(168, 63, 129, 16), Ipv4Addr::new(100, 100, 100, 200), Ipv4Addr::new(192, 0, 0, 192)];
 
 /// Returns whether an address is link-local or a metadata service, which no configuration allows.
 pub(crate) fn is_metadata(address: IpAddr) -> bool {
@@ -173,9 +174,10 @@ mod tests {
 
     #[test]
     fn metadata_addresses_are_recognized_in_every_spelling() {
-        for address in "169.254.169.254 169.254.170.2 168.63.129.16 100.100.100.200 fe80::1 fd00:ec2::254 \
+        for address in
+            "169.254.169.254 169.254.170.2 168.63.129.16 100.100.100.200 192.0.0.192 fe80::1 fd00:ec2::254 \
             ::ffff:169.254.169.254 64:ff9b::a9fe:a9fe 2002:a9fe:a9fe::"
-            .split(' ')
+                .split(' ')
         {
             assert!(is_metadata(address.parse().unwrap()), "{address}");
         }

@@ -17,8 +17,9 @@ use ars_agent::{
 use ars_bot_ports::{ChannelIo, metrics};
 use ars_bot_tools::agents;
 use ars_events::EventBody;
-use ars_runs::RunRecord;
+use ars_runs::{RunRecord, TAINT};
 use ars_types::RunStatus;
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{active::ActiveRun, requeue::EndedRun};
@@ -334,7 +335,13 @@ impl Effects {
             metrics::run_finished(agent.name, status, Duration::from_millis(duration.unsigned_abs()));
         }
         let totals = RunTotals { status, finished_at, steps: Some(self.steps), cost: self.cost };
-        self.record = Some(history::record(&view, totals));
+        let mut record = history::record(&view, totals);
+        if let Some(memory) = &self.memory {
+            let sources = memory.taint(&self.tools);
+            let sources = sources.iter().map(|source| Value::from(source.as_str())).collect();
+            record.extra.insert(TAINT.to_owned(), sources);
+        }
+        self.record = Some(record);
     }
 
     fn due(&self, flush_first: bool) -> Option<FinalRecord<'_>> {

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     context::RunContext,
     dispatch::{ActiveScopes, ParsedRequest, ResolvedRequest, RunPlan},
-    memory::Remembering,
+    memory::{Remembering, Successor},
     run::{Assignment, SpanResult},
 };
 
@@ -52,7 +52,7 @@ pub(super) async fn prepare_run(
 ) -> Result<Option<Remembering>, Refusal> {
     let (prepared, remembered) = tokio::join!(
         prepare_workspace(context, source, active, assignment),
-        recall(context, source, active),
+        recall(context, source, active, prior_turns),
     );
     let facts = prepared.as_ref().ok().and_then(|prepared| prepared.facts.as_ref());
     let sandbox = context.deps().workspaces.sandbox().filter(|_| facts.is_some());
@@ -85,12 +85,21 @@ async fn recall(
     context: &RunContext,
     source: &Source<'_>,
     active: &ActiveRun,
+    prior_turns: usize,
 ) -> Option<(Remembering, Option<String>)> {
     context.deps().capabilities.memory.as_ref()?;
     let span = active.stage(context, "dispatch.memory_read");
     let repository = source.plan.repository();
     let text = &source.parsed.directives.text;
-    let begun = Remembering::begin(context, source.message, &source.resolved.actor, repository, text).await;
+    let successor = Successor {
+        run: active.run.id(),
+        thread: &source.message.thread_key,
+        channel: &source.message.channel_id,
+    };
+    // Without a history and a tree, a run reads no text of its predecessors.
+    let successor = Some(successor).filter(|_| prior_turns > 0 || source.plan.own.is_some());
+    let actor = &source.resolved.actor;
+    let begun = Remembering::begin(context, source.message, actor, repository, text, successor).await;
     span.end();
     begun
 }

@@ -45,32 +45,38 @@ impl ActiveRun {
         self.run.set_queue_position(None);
         match waited {
             Ok(slot) => match self.leave_queue(context, since).await {
-                Some(exit) => Waited::over(exit),
-                None => Waited::Slot(slot),
+                Ok(()) => Waited::Slot(slot),
+                Err(exit) => Waited::over(exit),
             },
             Err(exit) => Waited::over(exit),
         }
     }
 
     async fn wait(&self, context: &RunContext, place: &mut Place) -> Result<Slot, DriverExit> {
-        let stops = self.run.stops();
-        let is_stored = self.claim.tracked().is_some_and(TrackedRun::is_resumable);
         let mut shown = None;
         loop {
-            if let Some(slot) = place.slot() {
-                return Ok(slot);
-            }
             if let Progress::Waits(position) = place.progress() {
                 self.show(position, &mut shown);
             }
             tokio::select! {
                 biased;
-                () = self.claim.fenced() => return Err(DriverExit::Fenced),
-                () = stops.hard.cancelled() => return Err(stopped(RunStatus::StoppedHard)),
-                () = stops.soft.cancelled() => return Err(stopped(RunStatus::StoppedSoft)),
-                () = context.hand_off().cancelled(), if is_stored => return Err(DriverExit::HandedOff),
-                () = place.changed() => {}
+                // First: a stop or a shutdown also ends a run with a granted slot.
+                exit = self.ends_in_queue(context) => return Err(exit),
+                slot = place.next() => if let Some(slot) = slot { return Ok(slot) },
             }
+        }
+    }
+
+    /// Completes when the run ends or is handed off before it starts.
+    async fn ends_in_queue(&self, context: &RunContext) -> DriverExit {
+        let stops = self.run.stops();
+        let is_stored = self.claim.tracked().is_some_and(TrackedRun::is_resumable);
+        tokio::select! {
+            biased;
+            () = self.claim.fenced() => DriverExit::Fenced,
+            () = stops.hard.cancelled() => stopped(RunStatus::StoppedHard),
+            () = stops.soft.cancelled() => stopped(RunStatus::StoppedSoft),
+            () = context.hand_off().cancelled(), if is_stored => DriverExit::HandedOff,
         }
     }
 
@@ -85,16 +91,23 @@ impl ActiveRun {
         }
     }
 
-    /// Returns the exit of a run that does not start.
-    async fn leave_queue(&self, context: &RunContext, since: UnixMillis) -> Option<DriverExit> {
+    /// Stores that the run starts. The error is the exit of a run that does not.
+    async fn leave_queue(&self, context: &RunContext, since: UnixMillis) -> Result<(), DriverExit> {
         let waited = context.clock().now().saturating_sub(since).max(0);
         metrics::run_left_queue(Duration::from_millis(u64::try_from(waited).unwrap_or(0)));
         self.run.publish(EventBody::note(NoteKind::Queued, texts::left_queue(waited / 1000)));
-        let tracked = self.claim.tracked()?;
-        match tracked.leave_queue(&self.run.stops().hard).await {
-            Stepped::Stored => None,
-            Stepped::NotStored => Some(stopped(RunStatus::StoppedHard)),
-            Stepped::Fenced => Some(DriverExit::Fenced),
+        let Some(tracked) = self.claim.tracked() else { return Ok(()) };
+        let left = tokio::select! {
+            biased;
+            left = tracked.leave_queue() => left,
+            exit = self.ends_in_queue(context) => return Err(exit),
+        };
+        let stops = self.run.stops();
+        match left {
+            Stepped::Fenced => Err(DriverExit::Fenced),
+            _ if stops.hard.is_cancelled() => Err(stopped(RunStatus::StoppedHard)),
+            _ if stops.soft.is_cancelled() => Err(stopped(RunStatus::StoppedSoft)),
+            Stepped::Stored | Stepped::NotStored => Ok(()),
         }
     }
 }

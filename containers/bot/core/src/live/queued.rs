@@ -1,13 +1,16 @@
 //! The stored request of a run that waits for a slot (docs/reference/ledger.md#queue).
 //!
-//! It suffices for another process to start the run. It is removed before the run starts.
+//! It suffices for another process to start the run. It is removed once the run has stored a step.
 
 use std::sync::Arc;
 
 use ars_agent::Role;
-use ars_bot_ports::{ChannelIo, Choices, HistoryTurn, IncomingMessage, ReplyError};
+use ars_bot_ports::{
+    ChannelIo, Choices, HistoryTurn, IncomingMessage, Notice, Refusal, ReplyError, TextFile,
+};
 use ars_events::InputSource;
 use ars_types::{Effort, ModelRef, RefName, RunId, RunStatus, ThreadKey};
+use ars_wire::idempotency::FirstUse;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -131,12 +134,40 @@ impl ChannelIo for WithHistory {
         self.io.reply(text).await
     }
 
+    async fn reply_with_file(&self, message: &str, file: &TextFile<'_>) -> Result<(), ReplyError> {
+        self.io.reply_with_file(message, file).await
+    }
+
+    async fn refused(&self, refusal: &Refusal) -> Result<(), ReplyError> {
+        self.io.refused(refusal).await
+    }
+
+    async fn notify(&self, notice: &Notice) -> Result<(), ReplyError> {
+        self.io.notify(notice).await
+    }
+
     async fn history(&self) -> Vec<HistoryTurn> {
         self.history.clone()
     }
 
+    fn rejected_by_shutdown(&self) {
+        self.io.rejected_by_shutdown();
+    }
+
+    fn repeats(&self, first: &FirstUse) {
+        self.io.repeats(first);
+    }
+
+    fn may_wait(&self) -> bool {
+        self.io.may_wait()
+    }
+
     fn status(&self, text: &str) {
         self.io.status(text);
+    }
+
+    fn command_answered(&self, is_ok: bool) {
+        self.io.command_answered(is_ok);
     }
 
     fn run_started(&self, id: &RunId) {

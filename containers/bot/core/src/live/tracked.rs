@@ -11,7 +11,10 @@ use std::{
     time::Duration,
 };
 
-use ars_agent::{Loop, Position, ToolCall, resume::RunState};
+use ars_agent::{
+    Loop, Position, ToolCall,
+    resume::{Attempts, RunState},
+};
 use ars_bot_ports::{Owned, StoreError, StoreErrorKind};
 use ars_types::UnixMillis;
 use ars_wire::ledger::{Call, StepRecord};
@@ -114,31 +117,42 @@ impl TrackedRun {
     /// Stores the request of a run that waits for a slot, so that another process can start it.
     /// Without an answer the run waits in this process only.
     pub(crate) async fn wait_in_queue(&self, queued: Value) {
+        // The other process shows the request too.
+        self.keep_head();
         self.change(|state| state.queued = Some(queued));
         let stored = self.store_state().await;
         self.is_resumable.store(stored == Stepped::Stored, Ordering::Release);
     }
 
-    /// Removes the request from the stored state before the run starts, so that no process starts it again.
-    /// Repeated until the ledger answers or `give_up` fires.
-    pub(crate) async fn leave_queue(&self, give_up: &CancellationToken) -> Stepped {
-        self.is_resumable.store(false, Ordering::Release);
-        self.change(|state| state.queued = None);
+    /// Stores that the run starts. Repeated until the ledger answers.
+    /// The request stays stored until the first step is: a process that reclaims the run before starts it again.
+    pub(crate) async fn leave_queue(&self) -> Stepped {
+        self.change(|state| state.attempts = Some(state.attempts.unwrap_or(Attempts::STARTED)));
         loop {
             let stored = self.store_state().await;
             if stored != Stepped::NotStored {
+                self.is_resumable.store(stored == Stepped::Stored, Ordering::Release);
                 return stored;
             }
-            tokio::select! {
-                () = tokio::time::sleep(LAST_WAIT) => {}
-                () = give_up.cancelled() => return stored,
-            }
+            tokio::time::sleep(LAST_WAIT).await;
+        }
+    }
+
+    /// Removes the request of a run that waited, once a step is stored.
+    fn drop_request(&self) {
+        if self.state().value.queued.is_some() {
+            self.change(|state| state.queued = None);
         }
     }
 
     /// Continues from what another process stored: the number of turns, their size, and the state.
     pub async fn adopt(&self, turns: u64, size: usize, state: RunState) {
         *self.conversation.lock().await = Conversation::of(turns, size);
+        self.adopt_state(state);
+    }
+
+    /// Continues the wait of a run without a stored step.
+    pub(crate) fn adopt_state(&self, state: RunState) {
         let mut own = self.state();
         let view_token = state.view_token.clone().or(own.value.view_token.take());
         own.value = RunState { view_token, ..state };
@@ -189,6 +203,7 @@ impl TrackedRun {
                     // Permanent: later records do not contain the missing step either.
                     let is_resumable = self.state().value.unresumable.is_none();
                     self.is_resumable.store(is_resumable, Ordering::Release);
+                    self.drop_request();
                     return Stepped::Stored;
                 }
                 stepped => return stepped,

@@ -12,6 +12,7 @@ mod run_spend_guard;
 mod scopes;
 mod spend_guard;
 mod taint;
+mod thread_taint;
 mod transcript;
 
 pub use deps::MemoryDeps;
@@ -20,6 +21,7 @@ pub use reflect::{Kept, Outcome, Reflection, Reflector};
 pub(crate) use remembering::{Conversation, Remembering};
 pub use scopes::{Place, RunScopes};
 pub use spend_guard::SpendGuard;
+pub(crate) use thread_taint::Successor;
 
 pub use ars_memory::reading::Budget;
 

@@ -9,11 +9,11 @@ use ars_auth::Actor;
 use ars_bot_ports::IncomingMessage;
 use ars_runs::RunRecord;
 use ars_types::{ThreadKey, Visibility};
-use ars_wire::memory::MemoryRecord;
+use ars_wire::memory::{MemoryRecord, Taint};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Place, Reflection, RunScopes, run_spend_guard::RunSpendGuard, taint};
+use super::{Place, Reflection, RunScopes, Successor, run_spend_guard::RunSpendGuard, taint, thread_taint};
 use crate::{context::RunContext, history::COST, run::Assignment};
 
 /// A run's part in memory, also in the form of the run's state.
@@ -28,6 +28,14 @@ pub(crate) struct Remembering {
     /// It works on a repository that the configuration does not name.
     #[serde(default)]
     has_foreign_repository: bool,
+    /// Earlier runs of the thread may have left text of strangers.
+    /// A state of an earlier release does not know it.
+    #[serde(default = "unknown")]
+    has_tainted_thread: bool,
+}
+
+const fn unknown() -> bool {
+    true
 }
 
 /// The conversation of an ended run.
@@ -43,12 +51,14 @@ pub(crate) struct Conversation<'a> {
 
 impl Remembering {
     /// Recalls for a request: returns the run's part and its prompt block, or `None` where memory is off.
+    /// `successor` is present if the run reads what earlier runs of its thread left.
     pub(crate) async fn begin(
         context: &RunContext,
         message: &IncomingMessage,
         actor: &Actor,
         repository: Option<&str>,
         request: &str,
+        successor: Option<Successor<'_>>,
     ) -> Option<(Self, Option<String>)> {
         let memory = context.deps().capabilities.memory.as_ref()?;
         let place = Place {
@@ -59,7 +69,15 @@ impl Remembering {
         };
         let scopes = RunScopes::permitted(&place, actor);
         let now = context.clock().now();
-        let recalled = memory.recaller().recall(&scopes, request, &context.deps().redactor, now).await;
+        let inherited = async {
+            match successor {
+                Some(successor) => thread_taint::is_inherited(context, successor).await,
+                None => false,
+            }
+        };
+        let recaller = memory.recaller();
+        let (recalled, has_tainted_thread) =
+            tokio::join!(recaller.recall(&scopes, request, &context.deps().redactor, now), inherited);
         let (block, recalled) = recalled.map(|recalled| (recalled.block, recalled.records)).unzip();
         let part = Self {
             scopes,
@@ -68,6 +86,7 @@ impl Remembering {
             recalled: recalled.unwrap_or_default(),
             prior_turns: 0,
             has_foreign_repository: repository.is_some_and(|name| !is_configured(context, name)),
+            has_tainted_thread,
         };
         Some((part, block))
     }
@@ -88,6 +107,12 @@ impl Remembering {
         Self::deserialize(memory?).ok()
     }
 
+    /// Returns the untrusted sources that the run had read.
+    /// Its record keeps them for the next run of the thread.
+    pub(crate) fn taint(&self, tools: &BTreeSet<String>) -> Vec<Taint> {
+        taint::of_run(tools, self.has_foreign_repository, &self.recalled, self.has_tainted_thread)
+    }
+
     /// Reflects on the ended run. Never fails.
     pub(crate) async fn reflect(
         &self,
@@ -102,7 +127,7 @@ impl Remembering {
         let own = (&assignment.model.name, &assignment.model.client);
         let redactor = std::sync::Arc::clone(&deps.redactor);
         let Some(reflector) = memory.reflector(own, &*deps.models, &deps.settings, redactor) else { return };
-        let taint = taint::of_run(tools, self.has_foreign_repository, &self.recalled);
+        let taint = self.taint(tools);
         let reflection = Reflection {
             taint: &taint,
             turns,

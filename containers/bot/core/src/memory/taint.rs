@@ -1,4 +1,4 @@
-//! The untrusted sources that a run had read, whose text may steer the model.
+//! The untrusted sources that a run had read. Their text may steer the model.
 //!
 //! They are derived from the called tools and from the run's state. Both are stored with each step, so a resumed run has
 //! the same sources. Not here: the scopes that stay open to such a run (`ars_memory::reflection`).
@@ -15,12 +15,14 @@ pub(super) fn of_run(
     tools: &BTreeSet<String>,
     has_foreign_repository: bool,
     recalled: &[MemoryRecord],
+    is_inherited: bool,
 ) -> Vec<Taint> {
     let sources = [
         (Taint::Web, WEB_TOOLS.iter().any(|name| tools.contains(*name))),
         (Taint::Repository, has_foreign_repository),
         // Otherwise the next run would pass such a record on as its own finding.
         (Taint::Memory, recalled.iter().any(|record| !record.taint.is_empty())),
+        (Taint::Thread, is_inherited),
     ];
     let present = sources.into_iter().filter(|(_, is_present)| *is_present);
     present.map(|(taint, _)| taint).collect()

@@ -4,8 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use ars_auth::{Actor, Grants};
 use ars_bot_core::{Capabilities, load_limits::LoadLimits, settings::Settings};
-use ars_bot_ports::IncomingMessage;
+use ars_bot_ports::{IncomingMessage, StoreErrorKind};
 use ars_events::{Actor as StopActor, ActorKind};
+use ars_runs::RunRecord;
 use ars_types::{RunId, RunStatus, StopMode, ThreadKey};
 use tokio::task::JoinHandle;
 
@@ -125,15 +126,113 @@ async fn next_process_continues_the_queue() {
     assert_eq!((inputs, seqs), (1, (1..=record.event_count).collect()));
 }
 
-#[tokio::test(start_paused = true)]
-async fn started_run_is_not_started_again() {
+/// Starts a waiting run in a process that dies then. Returns the record of the next process.
+async fn started_and_killed(fault: Option<Fault>, is_under_way: impl Fn(&Kept) -> bool) -> RunRecord {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = process(&ledger, "g1", vec![Move::SayWhenReleased("first"), Move::HangUntilStopped]);
     let (_, first) = under_way(&world, "hello").await;
     let (id, _, second) = wait_in_queue(&world, "bo").await;
+    ledger.script("step", fault);
     world.finish(first).await;
-    ledger.until(|ledger| !ledger.runs()[&id].row.state.contains_key("queued")).await;
+    ledger.until(|ledger| is_under_way(&ledger.runs()[&id])).await;
     second.abort();
+
+    let next = process(&ledger, "g2", vec![Move::Say("two")]);
+    let keeping = next.keep_ledger();
+    let of_run = |record: &&RunRecord| record.id == id;
+    ledger.until(|ledger| ledger.records.lock().unwrap().iter().any(|record| of_run(&record))).await;
+    keeping.abort();
+    let records = ledger.records.lock().unwrap();
+    records.iter().find(of_run).unwrap().clone()
+}
+
+fn assert_ran_once(record: &RunRecord) {
+    let count = |kind: &str| record.events.iter().filter(|event| event["type"] == kind).count();
+    let seqs: Vec<_> = record.events.iter().filter_map(|event| event["seq"].as_u64()).collect();
+    assert_eq!((record.status, count("input"), count("answer")), (RunStatus::Completed, 1, 1));
+    assert_eq!(seqs, (1..=record.event_count).collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn started_run_is_not_started_again() {
+    let record = started_and_killed(None, |run| !run.steps.is_empty()).await;
+    assert_ran_once(&record);
+    // A start publishes this event, and the first process died before it flushed its own.
+    assert!(!outline(&record).contains(&"run_meta".to_owned()));
+}
+
+/// The process dies between the queue and the first stored step, with the turns of that step stored.
+#[tokio::test(start_paused = true)]
+async fn run_without_a_step_starts_again() {
+    let record = started_and_killed(Some(Fault::Hang), |run| run.row.state.contains_key("resume")).await;
+    assert_ran_once(&record);
+    let texts = record.events.iter().filter_map(|event| event["summary"].as_str());
+    assert_eq!(texts.filter(|text| text.starts_with("started again")).count(), 1);
+}
+
+/// A run that leaves the queue while the ledger does not answer.
+async fn leaves_during_an_outage() -> (Arc<World>, RunId, Arc<Collector>, JoinHandle<()>) {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = process(&ledger, "g1", vec![Move::SayWhenReleased("first")]);
+    // The first run has no state in the ledger, so only the second one meets the outage.
+    ledger.script("claim", [Fault::Fail(StoreErrorKind::Refused)]);
+    let (_, first) = under_way(&world, "hello").await;
+    let (id, io, second) = wait_in_queue(&world, "bo").await;
+    ledger.script("state", [Fault::Hang]);
+    let before = ledger.count("state");
+    world.finish(first).await;
+    ledger.until(|ledger| ledger.count("state") > before).await;
+    (world, id, io, second)
+}
+
+#[tokio::test(start_paused = true)]
+async fn stop_ends_a_run_that_leaves_the_queue() {
+    for (mode, status) in [(StopMode::Soft, RunStatus::StoppedSoft), (StopMode::Hard, RunStatus::StoppedHard)]
+    {
+        let (world, id, io, second) = leaves_during_an_outage().await;
+        world.core.registry().stop(&id, mode, StopActor::new(ActorKind::Chat, "http:bo"));
+        second.await.unwrap();
+        assert_eq!(*io.finished.lock().unwrap(), [status]);
+        assert_eq!(world.model.seen.lock().unwrap().len(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn shutdown_hands_off_a_run_that_leaves_the_queue() {
+    let (world, id, io, second) = leaves_during_an_outage().await;
+    assert!(world.core.drain(Duration::from_secs(60)).await);
+    second.await.unwrap();
+    assert_eq!(*io.moved.lock().unwrap(), [id]);
+}
+
+/// A killed process leaves one live run and three that wait.
+/// The next process starts one at a time.
+#[tokio::test(start_paused = true)]
+async fn killed_queue_keeps_its_order() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = process(&ledger, "g1", vec![Move::SayWhenReleased("first")]);
+    let (_, first) = under_way(&world, "hello").await;
+    let mut waiting = Vec::new();
+    for subject in ["bo", "cy", "di"] {
+        waiting.push(wait_in_queue(&world, subject).await);
+    }
+    first.abort();
+    waiting.iter().for_each(|(.., running)| running.abort());
+
+    let answers = ["one", "two", "three", "four"];
+    let next = process(&ledger, "g2", answers.map(Move::Say).into());
+    let keeping = next.keep_ledger();
+    ledger.until(|ledger| ledger.records.lock().unwrap().len() == 4).await;
+    keeping.abort();
+    let records = ledger.records.lock().unwrap();
+    let of_run = |id: &RunId| records.iter().find(|record| record.id == *id).unwrap();
+    records.iter().for_each(assert_ran_once);
+    let began = |id: &RunId| {
+        let started = of_run(id).events.iter().find(|event| event["type"] == "run_meta");
+        started.unwrap()["at"].as_i64().unwrap()
+    };
+    let began: Vec<_> = waiting.iter().map(|(id, ..)| began(id)).collect();
+    assert!(began.is_sorted(), "{began:?}");
 }
 
 #[tokio::test(start_paused = true)]

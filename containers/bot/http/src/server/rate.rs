@@ -6,11 +6,11 @@
 use std::{
     collections::HashMap,
     sync::{Mutex, PoisonError},
+    time::Instant,
 };
 
 use ars_bot_core::load_limits::caller;
 use ars_bot_ports::{Overload, metrics};
-use ars_types::UnixMillis;
 
 /// Most callers with a bucket.
 /// Of more, those with a full one are forgotten, which changes nothing for them.
@@ -19,18 +19,27 @@ const BUCKETS_MAX: usize = 1_024;
 const REQUEST_UNITS: i64 = 60_000;
 
 /// The requests of each caller.
-#[derive(Default)]
-pub(crate) struct Rates(Mutex<HashMap<String, Bucket>>);
+pub(crate) struct Rates {
+    buckets: Mutex<HashMap<String, Bucket>>,
+    /// On a clock that cannot be set: a change of the time of day neither fills nor freezes a bucket.
+    since: Instant,
+}
 
 struct Bucket {
     units: i64,
-    at: UnixMillis,
+    /// Milliseconds since the start.
+    at: i64,
+}
+
+impl Default for Rates {
+    fn default() -> Self {
+        Self { buckets: Mutex::default(), since: Instant::now() }
+    }
 }
 
 impl Bucket {
-    fn refill(&mut self, limit: i64, now: UnixMillis) {
-        // A clock that was set back adds nothing.
-        let gained = now.saturating_sub(self.at).max(0).saturating_mul(limit);
+    fn refill(&mut self, limit: i64, now: i64) {
+        let gained = now.saturating_sub(self.at).saturating_mul(limit);
         self.units = self.units.saturating_add(gained).min(limit * REQUEST_UNITS);
         self.at = now;
     }
@@ -41,10 +50,15 @@ impl Rates {
     ///
     /// # Errors
     /// The limit, if the caller's bucket is empty.
-    pub(crate) fn admit(&self, actor: &str, limit: Option<u32>, now: UnixMillis) -> Result<(), Overload> {
+    pub(crate) fn admit(&self, actor: &str, limit: Option<u32>) -> Result<(), Overload> {
+        let now = i64::try_from(self.since.elapsed().as_millis()).unwrap_or(i64::MAX);
+        self.admit_at(actor, limit, now)
+    }
+
+    fn admit_at(&self, actor: &str, limit: Option<u32>, now: i64) -> Result<(), Overload> {
         let Some(limit) = limit else { return Ok(()) };
         let each = i64::from(limit);
-        let mut buckets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if buckets.len() >= BUCKETS_MAX {
             buckets.retain(|_, bucket| {
                 bucket.refill(each, now);
@@ -74,22 +88,24 @@ fn rounded_up(number: i64, divisor: i64) -> i64 {
 mod tests {
     use super::*;
 
-    fn admitted(rates: &Rates, actor: &str, count: usize, now: UnixMillis) -> usize {
-        (0..count).filter(|_| rates.admit(actor, Some(60), now).is_ok()).count()
+    fn admitted(rates: &Rates, actor: &str, count: usize, now: i64) -> usize {
+        (0..count).filter(|_| rates.admit_at(actor, Some(60), now).is_ok()).count()
     }
 
     #[test]
     fn bucket_refills_evenly() {
         let rates = Rates::default();
         assert_eq!(admitted(&rates, "http:a", 70, 0), 60);
-        assert_eq!(rates.admit("http:a", Some(60), 999).err(), Some(Overload::Rate { limit: 60, wait_s: 1 }));
+        assert_eq!(
+            rates.admit_at("http:a", Some(60), 999).err(),
+            Some(Overload::Rate { limit: 60, wait_s: 1 })
+        );
         assert_eq!(admitted(&rates, "http:a", 2, 1_000), 1);
         assert_eq!(admitted(&rates, "http:a", 70, 31_000), 30);
         assert_eq!(admitted(&rates, "http:a", 70, 600_000), 60);
-        assert_eq!(admitted(&rates, "http:a", 1, 0), 0);
-        let slow = rates.admit("http:b", Some(2), 0).and(rates.admit("http:b", Some(2), 0));
+        let slow = rates.admit_at("http:b", Some(2), 0).and(rates.admit_at("http:b", Some(2), 0));
         assert_eq!(slow, Ok(()));
-        assert_eq!(rates.admit("http:b", Some(2), 1).err(), Some(Overload::Rate { limit: 2, wait_s: 30 }));
+        assert_eq!(rates.admit_at("http:b", Some(2), 1).err(), Some(Overload::Rate { limit: 2, wait_s: 30 }));
     }
 
     #[test]
@@ -98,7 +114,7 @@ mod tests {
         assert_eq!(admitted(&rates, "http:a", 61, 0), 60);
         assert_eq!(admitted(&rates, "mcp:a", 1, 0), 0);
         assert_eq!(admitted(&rates, "http:b", 1, 0), 1);
-        assert_eq!(rates.admit("http:a", None, 0), Ok(()));
+        assert_eq!(rates.admit_at("http:a", None, 0), Ok(()));
     }
 
     #[test]
@@ -108,6 +124,6 @@ mod tests {
             assert_eq!(admitted(&rates, &format!("access:{number}"), 1, 0), 1);
         }
         assert_eq!(admitted(&rates, "http:late", 60, 60_000), 60);
-        assert_eq!(rates.0.lock().unwrap().len(), 1);
+        assert_eq!(rates.buckets.lock().unwrap().len(), 1);
     }
 }

@@ -9,6 +9,7 @@ mod published;
 mod queued;
 mod read;
 mod reclaim_loop;
+mod reserved;
 mod resume_or_close;
 mod spans;
 mod stored;

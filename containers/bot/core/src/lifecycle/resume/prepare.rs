@@ -25,6 +25,7 @@ use crate::{
     memory::Remembering,
     registry::{Kept, Origin, RunHandle},
     run::{Assignment, BoundModel, First, Resumption},
+    slots::RunSlot,
     threads::{Claim, Closed, FollowUp, Note, Work},
 };
 
@@ -189,11 +190,12 @@ async fn give_back<T>(
 }
 
 impl PreparedRun {
-    /// Resumes the run and drives it to its end.
-    pub(super) async fn resume(self, context: &RunContext) {
+    /// Resumes the run and drives it to its end. Without a reserved slot it is beyond the limits.
+    pub(super) async fn resume(self, context: &RunContext, slot: Option<RunSlot>) {
         let Self { active, assignment, resumption, memory } = self;
         tracing::info!(run = %active.run.id(), "reclaimed run resumed");
-        let slot = context.slots().take_beyond(&caller(&active.run.view().facts.user_id));
+        let take = || context.slots().take_beyond(&caller(&active.run.view().facts.user_id));
+        let slot = slot.unwrap_or_else(|| RunSlot::Free(take()));
         let report = active.drive(context, &assignment, StartFrom::Stored(Box::new(resumption))).await;
         drop(slot);
         active.finish(context, assignment, memory, report).await;

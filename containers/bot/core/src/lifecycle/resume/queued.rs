@@ -1,19 +1,21 @@
 //! A reclaimed run that waited for a slot: it waits on here, and starts from its stored request.
+//! One that had started and stored no step starts again, because none of its effects happened.
 
-use ars_agent::resume::RunState;
-use ars_bot_ports::texts;
+use ars_agent::resume::{Attempts, RunState};
+use ars_bot_ports::{StoreError, texts};
+use ars_events::{EventBody, NoteKind};
 use ars_types::RefName;
-use ars_wire::ledger::{Phase, Reclaimed};
+use ars_wire::ledger::{LiveRun, Phase, Reclaimed};
 
 use super::{
     close,
     prepare::{deliver_follow_ups, kept, origin},
+    reserved::Reserved,
     spans,
     stored::Stored,
 };
 use crate::{
     context::RunContext,
-    day_spend::Hold,
     dispatch::{PlannedRequest, Request, plan_queued},
     error::Refused,
     history::Provisional,
@@ -25,6 +27,9 @@ use crate::{
     slots::RunSlot,
     threads::Work,
 };
+
+/// The event text of a run that starts again.
+const STARTED_AGAIN: &str = "started again in another process; the first one stored no step";
 
 /// A reclaimed run that is ready to wait.
 pub(super) struct WaitingRun {
@@ -47,13 +52,53 @@ pub(super) fn request_of(run: &Reclaimed) -> Option<QueuedRequest> {
     QueuedRequest::of_state(state.queued.as_ref()).filter(|_| waits)
 }
 
-/// Prepares the run to wait. The error closes it.
+/// Returns the run's place in the queue.
+pub(super) fn place_of(context: &RunContext, meta: &Meta) -> RunSlot {
+    RunSlot::Awaited(context.slots().wait(&caller(&meta.user_id), meta.received_at))
+}
+
+/// Removes the request of a started run from an orphan's row.
+/// An orphan's row does not show whether a step is stored.
+pub(super) fn forget_started(row: &mut LiveRun) {
+    let mut state = RunState::of_row(&row.state);
+    if state.attempts.is_some() && state.queued.take().is_some() {
+        row.state = state.to_row();
+    }
+}
+
+/// Prepares the run to wait. The inner error closes it.
+///
+/// # Errors
+/// A store failed in a way that another attempt may repair.
 pub(super) async fn prepare(
     context: &RunContext,
     run: &Reclaimed,
     stored: &Stored,
     request: QueuedRequest,
-    hold: &mut Option<Hold>,
+    reserved: &mut Reserved,
+    in_flight: InFlight,
+) -> Result<Result<WaitingRun, Refused>, StoreError> {
+    let Some(live) = context.live() else { return Ok(Err(Refused::Channel)) };
+    let starts = RunState::of_row(&run.row.state).attempts;
+    let starts = starts.map(|before| before.restarted(run.reclaimed_from));
+    if let Some(starts) = starts {
+        if starts.is_too_many() {
+            return Ok(Err(Refused::NoStep));
+        }
+        // The turns of the lost start, which the new one may not overwrite completely.
+        live.transcripts().clear(&run.row.run_id).await?;
+    }
+    Ok(restore(context, run, stored, request, starts, reserved, in_flight).await)
+}
+
+/// Restores the run, which left the queue so often before.
+async fn restore(
+    context: &RunContext,
+    run: &Reclaimed,
+    stored: &Stored,
+    request: QueuedRequest,
+    starts: Option<Attempts>,
+    reserved: &mut Reserved,
     in_flight: InFlight,
 ) -> Result<WaitingRun, Refused> {
     let meta = Meta::of_row(&run.row.meta)?;
@@ -73,20 +118,23 @@ pub(super) async fn prepare(
     let since = run.row.started_at.rounded();
     let thread = context.threads().claim(&message.thread_key, work, since).map_err(|_| Refused::Thread)?;
     deliver_follow_ups(run, 0, &thread);
-    let state = RunState::of_row(&run.row.state);
+    let state = RunState { attempts: starts, ..RunState::of_row(&run.row.state) };
     let origin = origin(run, &state, kept(&stored.events));
     let handle = context.registry().restore(run.row.run_id.clone(), meta.facts(), origin);
     let handle = handle.map_err(|_| Refused::Randomness)?;
     thread.set_run(handle.id());
     let tracked = live.track(&handle, thread.mailbox(), stored.flushed);
-    tracked.adopt(0, 0, state).await;
+    tracked.adopt_state(state);
+    if starts.is_some() {
+        handle.publish(EventBody::note(NoteKind::Resumed, STARTED_AGAIN));
+    }
     let (spans, root) = spans::of(&stored.events, meta.received_at);
     let root = root.unwrap_or_else(|| spans.start(&handle, None, "request", meta.received_at));
 
     let model = BoundModel { name: planned.plan.choice.model.clone(), client: planned.plan.client.clone() };
     let mut assignment = Assignment::of(context.deps(), agent, model, planned.plan.choice.effort);
-    assignment.hold = hold.take();
-    let slot = RunSlot::Awaited(context.slots().wait(&caller(&meta.user_id), meta.received_at));
+    assignment.limit_to(reserved.hold.take());
+    let slot = reserved.slot.take().unwrap_or_else(|| place_of(context, &meta));
     let active = ActiveRun {
         run: handle,
         spans,

@@ -8,7 +8,6 @@ use std::{
     time::Duration,
 };
 
-use ars_agent::{Saved, money::MoneyCap};
 use ars_bot_ports::StoreErrorKind;
 use ars_types::RunId;
 use ars_wire::ledger::Reclaimed;
@@ -16,13 +15,14 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    queued,
     read::{BACKOFF, LEASE_RELIANCE, ReadBudget},
+    reserved::{self, Reserved},
     resume_or_close::resume_or_close,
 };
 use crate::{
     context::RunContext,
-    day_spend::Hold,
-    live::{LEASE, Live, Meta},
+    live::{LEASE, Live},
 };
 
 /// Interval of the loop, so that an expired lease is found within two leases.
@@ -73,7 +73,7 @@ async fn compare_rows(
         }
     };
     let mut orphans = HashSet::new();
-    for row in rows {
+    for mut row in rows {
         let id = row.run_id.clone();
         if row.owner_gen != *live.generation() {
             live.fence_out(&id);
@@ -84,6 +84,7 @@ async fn compare_rows(
         }
         if before.contains(&id) {
             let reclaimed_from = row.phase;
+            queued::forget_started(&mut row);
             let run = Reclaimed { row, reclaimed_from, last_step: None, inbox: Vec::new(), jobs: Vec::new() };
             // Its lease is not extended, but nothing is read that another process could write.
             spawn_resume(context, run, reclaimed, Instant::now());
@@ -102,13 +103,14 @@ async fn reclaim(context: &RunContext, live: &Live, reclaimed: &ReclaimedRuns) {
     let mut at_work = live.at_work();
     at_work.extend(reclaimed.lock().iter().cloned());
     let leased_at = Instant::now();
-    let runs = match live.ledger().reclaim(live.generation(), LEASE, None, &at_work).await {
+    let mut runs = match live.ledger().reclaim(live.generation(), LEASE, None, &at_work).await {
         Ok(runs) => runs,
         Err(error) => {
             tracing::warn!(error = %error, "nothing reclaimed: the ledger does not answer");
             return;
         }
     };
+    reserved::sort(&mut runs);
     for run in runs {
         spawn_resume(context, run, reclaimed, leased_at);
     }
@@ -121,14 +123,16 @@ fn spawn_resume(context: &RunContext, run: Reclaimed, reclaimed: &ReclaimedRuns,
     reclaimed.lock().insert(id.clone());
     let in_flight = context.enter();
     // Reserved at once: the row is this process's, so no other process counts it.
-    let mut hold = hold_of(&context, &run);
+    let mut reserved = Reserved::of(&context, &run);
     tokio::spawn(async move {
         let mut budget = ReadBudget::new(leased_at);
         while let Err(error) =
-            resume_or_close(&context, run.clone(), &mut hold, &mut budget, context.enter()).await
+            resume_or_close(&context, run.clone(), &mut reserved, &mut budget, context.enter()).await
         {
             tracing::error!(run = %id, error = %error, "reclaimed run not resumed");
             budget.count(&error);
+            // A run that cannot be read must not keep others waiting.
+            reserved.slot = None;
             // A run that was given up here would become an orphan, of which less is known.
             let wait = if error.kind == StoreErrorKind::Transient { BACKOFF } else { LEASE_RELIANCE };
             tokio::select! {
@@ -143,13 +147,4 @@ fn spawn_resume(context: &RunContext, run: Reclaimed, reclaimed: &ReclaimedRuns,
         reclaimed.lock().remove(&id);
         drop(in_flight);
     });
-}
-
-/// Reserves the run's share of the day's budget. A run without a stored share has the cap of its loop.
-fn hold_of(context: &RunContext, run: &Reclaimed) -> Option<Hold> {
-    let claimed = Meta::of_row(&run.row.meta).ok().and_then(|meta| meta.hold);
-    let cap = claimed
-        .map(|run_microusd| MoneyCap { run_microusd })
-        .or_else(|| run.last_step.as_ref().and_then(Saved::of)?.cap())?;
-    Some(context.day_spend().hold(&run.row.run_id, cap))
 }

@@ -18,6 +18,7 @@ use super::{
     prepare::{self, ResumePoint},
     queued,
     read::{self, ReadBudget},
+    reserved::Reserved,
     stored::Stored,
 };
 use crate::{
@@ -29,14 +30,14 @@ use crate::{
     run::Toolbox,
 };
 
-/// Makes one attempt. The hold is taken once the run is resumed or closed.
+/// Makes one attempt. The reservations are taken once the run is resumed or closed.
 ///
 /// # Errors
 /// A store failed in a way that another attempt may repair.
 pub(super) async fn resume_or_close(
     context: &RunContext,
     mut run: Reclaimed,
-    hold: &mut Option<Hold>,
+    reserved: &mut Reserved,
     budget: &mut ReadBudget,
     in_flight: InFlight,
 ) -> Result<(), StoreError> {
@@ -60,35 +61,37 @@ pub(super) async fn resume_or_close(
         run.row.state = state.to_row();
         tracing::info!(run = %run.row.run_id, "reclaimed between its end and its reply");
         let reason = "it had ended; whether it replied is not known";
-        return close::interrupted(context, run, stored, reason, hold).await;
+        return close::interrupted(context, run, stored, reason, &mut reserved.hold).await;
     }
     if let (Some(request), Ok(_)) | (Some(request), Err(NotResumed::Decided { .. })) =
         (queued::request_of(&run), &point)
     {
-        return match queued::prepare(context, &run, &stored, request, hold, in_flight).await {
+        return match queued::prepare(context, &run, &stored, request, reserved, in_flight).await? {
             Ok(waiting) => {
                 waiting.start(context).await;
                 Ok(())
             }
-            Err(refused) => refuse(context, run, stored, &refused, hold).await,
+            Err(refused) => refuse(context, run, stored, &refused, &mut reserved.hold).await,
         };
     }
     let point = match point {
         Ok(point) => point,
         Err(NotResumed::Decided { status, reason }) => {
-            return close::close(context, run, stored, status, &reason, hold).await;
+            return close::close(context, run, stored, status, &reason, &mut reserved.hold).await;
         }
-        Err(NotResumed::Refused(refused)) => return refuse(context, run, stored, &refused, hold).await,
+        Err(NotResumed::Refused(refused)) => {
+            return refuse(context, run, stored, &refused, &mut reserved.hold).await;
+        }
     };
-    match prepare::prepare(context, &run, &stored, point, hold, in_flight).await? {
+    match prepare::prepare(context, &run, &stored, point, &mut reserved.hold, in_flight).await? {
         Ok(prepared) => {
-            prepared.resume(context).await;
+            prepared.resume(context, reserved.slot.take()).await;
             Ok(())
         }
         Err(refused) if budget.allows_retry(&refused) => {
             Err(StoreError { kind: StoreErrorKind::Transient, message: refused.to_string() })
         }
-        Err(refused) => refuse(context, run, stored, &refused, hold).await,
+        Err(refused) => refuse(context, run, stored, &refused, &mut reserved.hold).await,
     }
 }
 

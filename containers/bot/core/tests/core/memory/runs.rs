@@ -10,10 +10,13 @@ use ars_bot_core::{
 use ars_bot_ports::{Memory, ModelErrorKind, Repository};
 use ars_types::RunStatus;
 use ars_wire::memory::Taint;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::support::Stores;
 use crate::support::*;
+
+const REFLECTION: &str =
+    r#"{"facts": [{"text": "Tests run by make", "confidence": 0.9, "audience": "org"}]}"#;
 
 /// A core with memory for acme.
 fn remembering(stores: &Arc<Stores>, moves: Vec<Move>) -> World {
@@ -89,14 +92,19 @@ async fn reflection_reaches_the_next_run() {
 /// A web page, an unconfigured repository, and a record of such a run. The last run read none.
 #[tokio::test]
 async fn untrusted_sources_taint_a_run() {
-    const REFLECTION: &str =
-        r#"{"facts": [{"text": "Tests run by make", "confidence": 0.9, "audience": "org"}]}"#;
     let fetch = ("web_fetch", json!({ "url": "http://[::1]/" }));
     for (text, call, repository, recalled, taint) in [
-        ("agent:research Tea?", fetch, None, vec![], Some(Taint::Web)),
-        ("agent:coding Tea?", bash("make"), Some("else/where"), vec![], Some(Taint::Repository)),
-        ("agent:general Tea?", bash("make"), None, vec![Taint::Web], Some(Taint::Memory)),
-        ("agent:coding Tea?", bash("make"), Some("acme/app"), vec![], None),
+        ("agent:research Tea?", fetch, None, vec![], vec![Taint::Web]),
+        // The tree is of a run without a record.
+        (
+            "agent:coding Tea?",
+            bash("make"),
+            Some("else/where"),
+            vec![],
+            vec![Taint::Repository, Taint::Thread],
+        ),
+        ("agent:general Tea?", bash("make"), None, vec![Taint::Web], vec![Taint::Memory]),
+        ("agent:coding repo:acme/app Tea?", bash("make"), None, vec![], vec![]),
     ] {
         let stores = Arc::new(Stores::default());
         stores.remember_of("user:http:ann", "Likes tea", recalled).await;
@@ -105,11 +113,50 @@ async fn untrusted_sources_taint_a_run() {
         *world.workspace.own.lock().unwrap() =
             repository.map(|name| Repository { name: name.into(), origin: "/app".into() });
         world.ask(text).await;
-        let scope = if taint.is_some() { "user:http:ann" } else { "org:acme" };
+        let scope = if taint.is_empty() { "org:acme" } else { "user:http:ann" };
         let record = stores.all(scope).await.remove(0);
-        assert_eq!((record.text.as_str(), record.taint), ("Tests run by make", Vec::from_iter(taint)));
-        assert_eq!(stores.all("org:acme").await.is_empty(), taint.is_some());
+        assert_eq!((record.text.as_str(), &record.taint), ("Tests run by make", &taint));
+        assert_eq!(stores.all("org:acme").await.is_empty(), !taint.is_empty());
     }
+}
+
+/// Runs twice in one thread, and returns the sources of the second run.
+/// It has a history, and its own tools are harmless.
+async fn sources_of_a_second_run(first: (&'static str, Value), change: impl FnOnce(&World)) -> Vec<Taint> {
+    let stores = Arc::new(Stores::default());
+    let reflections = [Move::Say(r#"{"facts": []}"#), Move::Say(REFLECTION)];
+    let calls = [first, bash("make")];
+    let moves = calls.into_iter().zip(reflections);
+    let moves = moves.flat_map(|(call, reflection)| [Move::Ask(vec![call]), Move::Say("Done."), reflection]);
+    let world = remembering(&stores, moves.collect());
+    world.ask("agent:research Tea?").await;
+    change(&world);
+    let history = vec![said(Role::User, "Tea?"), said(Role::Assistant, "Done.")];
+    let io = Arc::new(Collector { history, ..Collector::default() });
+    world.dispatch("agent:coding repo:acme/app Tea?", &io).await;
+    world.settle().await;
+    let sources = world.last_record().extra["taint"].clone();
+    let is_open = !stores.all("org:acme").await.is_empty();
+    let sources: Vec<Taint> = serde_json::from_value(sources).unwrap();
+    assert_eq!(is_open, sources.is_empty());
+    sources
+}
+
+#[tokio::test]
+async fn thread_keeps_its_taint() {
+    let fetch = || ("web_fetch", json!({ "url": "http://[::1]/" }));
+    assert_eq!(sources_of_a_second_run(fetch(), |_| {}).await, [Taint::Thread]);
+    assert_eq!(sources_of_a_second_run(bash("make"), |_| {}).await, []);
+}
+
+#[tokio::test]
+async fn unknown_taint_counts_as_one() {
+    let forget = |world: &World| {
+        world.store.puts.lock().unwrap().iter_mut().for_each(|record| drop(record.extra.remove("taint")));
+    };
+    assert_eq!(sources_of_a_second_run(bash("make"), forget).await, [Taint::Thread]);
+    let lose = |world: &World| world.store.puts.lock().unwrap().clear();
+    assert_eq!(sources_of_a_second_run(bash("make"), lose).await, [Taint::Thread]);
 }
 
 #[tokio::test]

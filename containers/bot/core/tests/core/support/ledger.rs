@@ -51,6 +51,7 @@ pub struct Kept {
 pub struct ScriptedLedger {
     pub runs: Mutex<HashMap<RunId, Kept>>,
     pub transcripts: Mutex<HashMap<RunId, Transcript>>,
+    transcript_owners: Mutex<HashMap<RunId, Generation>>,
     pub records: Mutex<Vec<RunRecord>>,
     /// The first use of each idempotency key, by subject and key.
     pub keys: Mutex<HashMap<(String, String), FirstUse>>,
@@ -373,8 +374,10 @@ impl Ledger for ScriptedLedger {
 
 #[async_trait]
 impl Transcripts for ScriptedLedger {
-    async fn set_owner(&self, _owner: &Owner) -> Result<(), StoreError> {
-        self.ask("transcript.owner", || ()).await
+    async fn set_owner(&self, owner: &Owner) -> Result<(), StoreError> {
+        let Owner { run_id, generation } = owner;
+        let own = || drop(self.transcript_owners.lock().unwrap().insert(run_id.clone(), generation.clone()));
+        self.ask("transcript.owner", own).await
     }
 
     async fn write(
@@ -384,6 +387,11 @@ impl Transcripts for ScriptedLedger {
         _attachments: &[Attachment],
     ) -> Result<Owned, StoreError> {
         self.ask("transcript.write", || {
+            match self.transcript_owners.lock().unwrap().get(&owner.run_id) {
+                None => return Owned::UnknownRun,
+                Some(known) if *known != owner.generation => return Owned::Fenced,
+                Some(_) => {}
+            }
             let mut transcripts = self.transcripts.lock().unwrap();
             let rows = &mut transcripts.entry(owner.run_id.clone()).or_default().rows;
             rows.retain(|row| parts.iter().all(|part| (part.idx, part.part) != (row.idx, row.part)));
@@ -400,6 +408,10 @@ impl Transcripts for ScriptedLedger {
     }
 
     async fn clear(&self, run: &RunId) -> Result<(), StoreError> {
-        self.ask("transcript.clear", || drop(self.transcripts.lock().unwrap().remove(run))).await
+        self.ask("transcript.clear", || {
+            self.transcript_owners.lock().unwrap().remove(run);
+            self.transcripts.lock().unwrap().remove(run);
+        })
+        .await
     }
 }

@@ -33,7 +33,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 pub use audit::Lines;
-pub use ledger::{Fault, ScriptedLedger};
+pub use ledger::{Fault, Kept, ScriptedLedger};
 
 /// A clock that advances by one millisecond at each read.
 #[derive(Default)]
@@ -173,7 +173,13 @@ impl RunStore for MemoryStore {
         }
         let puts = self.puts.lock().unwrap();
         let item = |record| serde_json::from_value(serde_json::to_value(record).unwrap()).unwrap();
-        let items = puts.iter().map(item).collect();
+        let mut newest: Vec<&RunRecord> = Vec::new();
+        for record in puts.iter().rev() {
+            if newest.iter().all(|known| known.id != record.id) {
+                newest.push(record);
+            }
+        }
+        let items = newest.into_iter().map(item).collect();
         Ok(ListResponse { items, next_before: None })
     }
 

@@ -1,0 +1,46 @@
+//! Reservations of a reclaimed run: its share of the day's budget, and its slot or place in the queue.
+//!
+//! The places are taken in the order of the requests, before the runs are read concurrently.
+
+use ars_agent::{Saved, money::MoneyCap};
+use ars_wire::ledger::Reclaimed;
+
+use super::queued;
+use crate::{context::RunContext, day_spend::Hold, live::Meta, load_limits::caller, slots::RunSlot};
+
+/// The reservations of a reclaimed run, until it takes them.
+pub(super) struct Reserved {
+    pub(super) hold: Option<Hold>,
+    pub(super) slot: Option<RunSlot>,
+}
+
+impl Reserved {
+    /// Reserves for a run. A run that was live is beyond the limits of this process.
+    pub(super) fn of(context: &RunContext, run: &Reclaimed) -> Self {
+        let slot = Meta::of_row(&run.row.meta).ok().map(|meta| {
+            if queued::request_of(run).is_some() {
+                queued::place_of(context, &meta)
+            } else {
+                RunSlot::Free(context.slots().take_beyond(&caller(&meta.user_id)))
+            }
+        });
+        Self { hold: hold_of(context, run), slot }
+    }
+}
+
+/// Sorts runs for their reservations: live ones, then waiting ones by the time of their requests.
+pub(super) fn sort(runs: &mut [Reclaimed]) {
+    runs.sort_by_key(|run| {
+        let received_at = Meta::of_row(&run.row.meta).ok().map(|meta| meta.received_at);
+        queued::request_of(run).map(|_| (received_at, run.row.started_at.rounded()))
+    });
+}
+
+/// Reserves the run's share of the day's budget. A run without a stored share has the cap of its loop.
+fn hold_of(context: &RunContext, run: &Reclaimed) -> Option<Hold> {
+    let claimed = Meta::of_row(&run.row.meta).ok().and_then(|meta| meta.hold);
+    let cap = claimed
+        .map(|run_microusd| MoneyCap { run_microusd })
+        .or_else(|| run.last_step.as_ref().and_then(Saved::of)?.cap())?;
+    Some(context.day_spend().hold(&run.row.run_id, cap))
+}
