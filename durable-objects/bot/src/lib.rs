@@ -4,20 +4,23 @@
 //! - **Storage:** the lifecycle of the container, written after every step, and one named alarm.
 //! - **Invariants:** those of `ars_container::lifecycle`: one container at a time, across crashes, evictions and
 //!   deployments.
-//! - **Routes:** `/admin/restart` is answered here, every other path by the bot.
+//! - **Routes:** `/admin/restart` is answered here, every other path by the bot. The Worker checks callers first
+//!   ([`rejected`]).
 //! - **Alarm:** the deadline of a drain.
 //! - **Atomicity:** each step of the lifecycle is one synchronous span (`ContainerOwner`).
 //!
 //! Not here: the decisions (`ars_container`, `ars_proxy`), their execution (`ars_platform`), the exported class.
 #![forbid(unsafe_code)]
 
+mod gate;
 mod object;
 mod policy;
 mod proxy;
 mod restart;
 
+pub use gate::rejected;
 pub use object::BotObject;
-pub use proxy::{connection_lost, drain_caller_body};
+pub use proxy::connection_lost;
 
 /// The namespace's name in the Worker's settings.
 pub const BINDING: &str = "BOT";

@@ -36,6 +36,15 @@ enum Bot {
     Native(Upstream),
 }
 
+/// Returns whether the bot runs on a developer's machine.
+pub(crate) fn is_native(env: &Env) -> bool {
+    native_url(env).is_some()
+}
+
+fn native_url(env: &Env) -> Option<String> {
+    text_binding(env, DEV_BOT_URL).filter(|url| !url.is_empty())
+}
+
 /// A decision about a request.
 enum Outcome {
     /// The edge answers in the bot's place.
@@ -50,7 +59,7 @@ impl BotObject {
     pub fn new(context: ObjectContext, env: Env) -> Self {
         let storage = context.storage();
         let owner = ContainerOwner::new(context, BotPolicy(env.clone()));
-        let native = text_binding(&env, DEV_BOT_URL).filter(|url| !url.is_empty());
+        let native = native_url(&env);
         let bot = match (owner, native) {
             (Some(owner), None) => Some(Bot::Container(owner)),
             (None, Some(url)) => Some(Bot::Native(Upstream::at(&url))),

@@ -11,8 +11,9 @@
 use std::{cell::Cell, rc::Rc};
 
 use ars_container::{
+    HeldRequests,
     failure::{exit_code, is_unreachable},
-    lifecycle::{Action, Input, Lifecycle, Limits, Verdict},
+    lifecycle::{Action, Input, Lifecycle, Limits, RETRY_AFTER_S, Verdict},
 };
 use js_sys::{
     Array, Object, Reflect,
@@ -79,6 +80,7 @@ struct Owned<P> {
     lifecycle: Cell<Option<Lifecycle>>,
     stored: Cell<Option<String>>,
     changes: Rc<Changes>,
+    held: HeldRequests,
 }
 
 impl<P: ContainerPolicy> ContainerOwner<P> {
@@ -94,6 +96,7 @@ impl<P: ContainerPolicy> ContainerOwner<P> {
             lifecycle: Cell::new(None),
             stored: Cell::new(None),
             changes: Changes::new(),
+            held: HeldRequests::default(),
         })))
     }
 
@@ -103,7 +106,9 @@ impl<P: ContainerPolicy> ContainerOwner<P> {
     }
 
     /// Starts the container if needed and waits until it can take a request.
+    /// Refuses further requests while the maximum waits.
     pub async fn admit(&self) -> Admission {
+        let mut place = None;
         loop {
             if is_retired() {
                 return Admission::Retired;
@@ -111,7 +116,13 @@ impl<P: ContainerPolicy> ContainerOwner<P> {
             match self.0.want() {
                 Verdict::Pass => return Admission::Pass,
                 Verdict::Refuse { retry_after } => return Admission::Refuse(retry_after),
-                Verdict::Hold => self.0.changes.next().await,
+                Verdict::Hold => {
+                    place = place.or_else(|| self.0.held.hold());
+                    if place.is_none() {
+                        return Admission::Refuse(RETRY_AFTER_S);
+                    }
+                    self.0.changes.next().await;
+                }
             }
         }
     }

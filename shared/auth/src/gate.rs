@@ -1,8 +1,8 @@
 //! The gate of every surface with a bearer: the first failing check rejects the request.
 //!
 //! A surface states its checks, their order and its credentials as data. Each check has its own status, so callers see
-//! the order and it is part of the contract. Not here: the header's grammar (`bearer`) and the body of a rejection,
-//! which each surface renders.
+//! the order and it is part of the contract. Not here: the header's grammar (`bearer`) and the body of a rejection
+//! (`surface`).
 
 use crate::{Rejection, Secret};
 
@@ -16,9 +16,9 @@ pub mod order {
     pub const MCP: &[Check] = &[Check::Method, Check::Configured, Check::Credential];
     /// The bot's admin routes.
     pub const ADMIN: &[Check] = INGRESS;
-    /// `POST /admin/restart` at the edge. The bot decides about the scope, because grants are part of its
-    /// configuration.
-    pub const RESTART: &[Check] = &[Check::Method, Check::Configured, Check::Credential];
+    /// Every surface with an ingress token, at the edge.
+    /// The bot decides about the scope, because grants are part of its configuration.
+    pub const EDGE: &[Check] = &[Check::Method, Check::Configured, Check::Credential];
     /// The state Worker: an unknown path is 404 even for an anonymous caller
     /// (docs/reference/state-worker.md#order-of-checks).
     pub const STATE: &[Check] = &[Check::Route, Check::Method, Check::Credential, Check::Length];

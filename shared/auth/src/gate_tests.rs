@@ -67,7 +67,7 @@ fn orders_are_the_specified_ones() {
             rejections: &[Rejection::Method, Rejection::Disabled, Rejection::Unauthenticated],
         },
         Case {
-            order: order::RESTART,
+            order: order::EDGE,
             rejections: &[Rejection::Method, Rejection::Disabled, Rejection::Unauthenticated],
         },
         Case {

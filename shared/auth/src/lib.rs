@@ -16,6 +16,7 @@ mod error;
 mod gates;
 mod restrict;
 mod secret;
+mod surface;
 mod tokens;
 mod viewer;
 
@@ -25,5 +26,6 @@ pub use error::{Denied, EntryFault, Rejection, ShapeFault, TableFault};
 pub use gates::{can_run_agent, can_use_repo};
 pub use restrict::Restrictions;
 pub use secret::Secret;
+pub use surface::{Rejected, Surface};
 pub use tokens::{ParsedTokens, TokenEntry, TokenMap};
 pub use viewer::Viewer;

@@ -1,5 +1,6 @@
 //! Answers of the edge in place of the bot.
 
+use ars_auth::Rejected;
 use ars_wire::admin::Failed;
 use serde::Serialize;
 
@@ -32,5 +33,12 @@ impl Answer {
     /// Returns the answer with a header.
     pub fn with(self, name: &'static str, value: impl Into<String>) -> Self {
         Self { header: Some((name, value.into())), ..self }
+    }
+}
+
+impl From<Rejected> for Answer {
+    fn from(rejected: Rejected) -> Self {
+        let header = rejected.allow.map(|methods| ("allow", methods.to_owned()));
+        Self { status: rejected.status, body: rejected.body, header }
     }
 }

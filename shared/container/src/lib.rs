@@ -6,7 +6,9 @@
 
 mod answer;
 pub mod failure;
+mod held;
 pub mod lifecycle;
 pub mod restart;
 
 pub use answer::Answer;
+pub use held::{HeldRequests, MAX_HELD};

@@ -4,7 +4,7 @@
 //! (`containers/bot/http`).
 
 use ars_auth::{
-    Rejection, TokenMap, bearer,
+    Surface, TokenMap, bearer,
     gate::{self, Rules},
 };
 use ars_wire::admin::{ACTION, Authorized, Failed, NotRunning, RestartRefused, Restarting};
@@ -25,10 +25,9 @@ const REASON_LIMIT: usize = 300;
 pub fn caller(method: &str, authorization: Option<&str>, tokens: Option<&str>) -> Result<String, Answer> {
     let tokens = TokenMap::parse(tokens).map;
     let head = gate::Head { method, presented: bearer(authorization), content_length: None };
-    match gate::admit(&Rules::new(gate::order::RESTART, &tokens), &head) {
+    match gate::admit(&Rules::new(gate::order::EDGE, &tokens), &head) {
         Ok(admitted) => Ok(admitted.holder.subject.clone()),
-        Err(Rejection::Method) => Err(Answer::failed(405, "POST only").with("allow", "POST")),
-        Err(rejection) => Err(Answer::failed(rejection.code().http_status(), &rejection.to_string())),
+        Err(rejection) => Err(Surface::Admin.rejected(rejection).into()),
     }
 }
 

@@ -4,6 +4,7 @@
 //! (`durable-objects/platform`).
 #![forbid(unsafe_code)]
 
+pub mod caller;
 pub mod environment;
 pub mod failure;
 pub mod headers;

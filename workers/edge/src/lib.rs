@@ -1,13 +1,14 @@
 //! The edge Worker: the only route to the bot.
 //!
-//! Thin: every request and every minute's tick go to the one object that owns the bot's container. Not here: the
+//! Thin: it checks the bearers, and every other request and every minute's tick go to the one object that owns the
+//! bot's container. Not here: the
 //! object's decisions (`durable-objects/bot`), storage (`workers/state`, another deployment), recovery after a panic
 //! (`durable-objects/platform/js/runtime.js`).
 #![forbid(unsafe_code)]
 
 mod object;
 
-use ars_do_bot::{BINDING, NAME, connection_lost};
+use ars_do_bot::{BINDING, NAME, connection_lost, rejected};
 use ars_platform::{cancel_body, forward, recoverable, run_task, thrown_text};
 use worker::{
     Context, Env, Result, ScheduleContext, ScheduledEvent, console_error, console_warn, event, web_sys,
@@ -16,11 +17,14 @@ use worker::{
 /// The request of the tick. Its host is one that an edge in front of a developer's bot accepts.
 const TICK_URL: &str = "http://localhost/healthz";
 
-/// Passes a request on.
+/// Rejects callers without a valid bearer, where one is needed, and passes other requests on.
 /// The request and its answer stay the platform's own, because a converted answer loses the encoding of its body.
 #[event(fetch)]
 async fn main(request: web_sys::Request, env: Env, _: Context) -> Result<web_sys::Response> {
     let forwarded = async {
+        if let Some(answer) = rejected(&request, &env).await {
+            return answer;
+        }
         forward(&env, BINDING, NAME, &request).await.unwrap_or_else(|cause| {
             console_error!("fault: the object did not answer: {cause}");
             connection_lost(&cause)

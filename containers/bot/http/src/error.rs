@@ -3,7 +3,7 @@
 //! The other surfaces answer in their own forms: MCP (`surfaces::mcp`), the admin routes (`auth::admin`) and the run
 //! pages (`surfaces::runs`).
 
-use ars_auth::Rejection;
+use ars_auth::{Rejection, Surface};
 use ars_bot_ports::{Overload, texts};
 use ars_wire::{ErrorCode, ingress::ErrorBody};
 use axum::{
@@ -90,11 +90,7 @@ impl IngressError {
     /// Returns the answer.
     pub(crate) fn into_response(self) -> Response {
         let (error, detail) = match &self {
-            Self::Gate(Rejection::Method) => ("POST only".to_owned(), None),
-            Self::Gate(Rejection::Disabled) => {
-                ("disabled".to_owned(), Some("set SERVICE_INGRESS_TOKENS to enable this endpoint"))
-            }
-            Self::Gate(rejection) => (rejection.to_string(), None),
+            Self::Gate(rejection) => return respond::rejected(Surface::Ingress, *rejection),
             Self::TooLarge => ("the body is larger than 1000000 bytes".to_owned(), None),
             Self::TooSlow => ("the body took too long to arrive".to_owned(), None),
             Self::BadBody(text) => (text.clone(), None),
@@ -117,17 +113,11 @@ impl IngressError {
         };
         let code = self.code();
         // The other bodies carry no code: their status is enough, and the contract fixes their bytes.
-        let is_coded = matches!(
-            self,
-            Self::Gate(Rejection::Forbidden) | Self::Overloaded(_) | Self::Draining | Self::Unavailable
-        );
+        let is_coded = matches!(self, Self::Overloaded(_) | Self::Draining | Self::Unavailable);
         let shown = is_coded.then_some(code);
         let body = ErrorBody { error, code: shown, detail: detail.map(str::to_owned) };
         let mut response = respond::json(self.status(), &body);
         match self {
-            Self::Gate(Rejection::Method) => {
-                response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
-            }
             // The rest of the body is not wanted, so the connection cannot carry another request.
             Self::TooLarge | Self::TooSlow => {
                 response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));

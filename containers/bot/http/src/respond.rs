@@ -1,5 +1,6 @@
 //! The forms of answers: JSON, plain text, HTML.
 
+use ars_auth::{Rejected, Rejection, Surface};
 use ars_wire::{ErrorCode, ingress::ErrorBody};
 use axum::{
     body::Body,
@@ -18,6 +19,17 @@ pub(crate) fn json<T: Serialize>(status: StatusCode, body: &T) -> Response {
             with_type(StatusCode::INTERNAL_SERVER_ERROR, "application/json", r#"{"error":"internal error"}"#)
         }
     }
+}
+
+/// Returns a surface's answer to a request that its gate rejected. The edge sends the same bytes.
+pub(crate) fn rejected(surface: Surface, rejection: Rejection) -> Response {
+    let Rejected { status, body, allow } = surface.rejected(rejection);
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = with_type(status, "application/json", body);
+    if let Some(methods) = allow {
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(methods));
+    }
+    response
 }
 
 /// Returns a JSON error with its code.

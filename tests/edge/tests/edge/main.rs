@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a double that cannot go on fails its test")]
 
 mod bodies;
+mod callers;
 mod engine;
 mod lifecycle;
 mod proxy;

@@ -99,9 +99,17 @@ fn large_body_gets_the_bot_is_down_answer() {
     engine.set(|state| state.behavior = Behavior::Exits(1));
     let edge =
         edge_with_containers(engine.socket(), |settings| settings.secret("SERVICE_INGRESS_TOKENS", TOKENS));
-    for received in assert_arrives(&edge, "/ingress", "localhost", 503) {
+    for received in assert_arrives(&edge, "/runs", "localhost", 503) {
         assert!(received.contains("\r\nretry-after: "), "{received}");
     }
+}
+
+#[test]
+fn large_body_gets_the_unauthorized_answer() {
+    let engine = Engine::start();
+    let edge =
+        edge_with_containers(engine.socket(), |settings| settings.secret("SERVICE_INGRESS_TOKENS", TOKENS));
+    assert_arrives(&edge, "/ingress", "localhost", 401);
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! The gate of the admin routes: method, tokens, bearer, grant.
 
 use ars_auth::{
-    Actor, Ingress, Rejection, TokenEntry, TokenMap, bearer,
+    Actor, Ingress, Rejection, Surface, TokenEntry, TokenMap, bearer,
     gate::{self, Credentials, Head, Rules, order},
     grants::granted,
 };
-use ars_wire::admin::{ACTION, Failed};
+use ars_wire::admin::ACTION;
 use axum::{
-    http::{HeaderMap, HeaderValue, Method, header},
+    http::{HeaderMap, Method, header},
     response::Response,
 };
 
@@ -15,16 +15,7 @@ use crate::{respond, state::HttpState};
 
 /// Returns the answer to a rejected request.
 pub(crate) fn reject(rejection: Rejection) -> Response {
-    let text = match rejection {
-        Rejection::Method => "POST only".to_owned(),
-        Rejection::Forbidden => format!("{ACTION} is missing"),
-        other => other.to_string(),
-    };
-    let mut response = respond::json(respond::status_of(rejection.code()), &Failed::of(text));
-    if rejection == Rejection::Method {
-        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
-    }
-    response
+    respond::rejected(Surface::Admin, rejection)
 }
 
 /// Admits the holder of a bearer with the permission, and returns its subject.

@@ -1,5 +1,6 @@
 //! `POST /mcp`: gate, origin, body, and one JSON-RPC response.
 
+use ars_auth::{Surface, TokenEntry};
 use ars_wire::{
     ErrorCode,
     mcp::{self, RpcError},
@@ -7,7 +8,7 @@ use ars_wire::{
 use axum::{
     body::Body,
     extract::{Request, State},
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderValue, StatusCode, header, request::Parts},
     response::Response,
 };
 use serde_json::Value;
@@ -26,13 +27,21 @@ use crate::{
 
 /// Every method arrives here, because the gate's first check is the method.
 pub(crate) async fn post(State(state): State<HttpState>, request: Request) -> Response {
-    serve(&state, request).await.unwrap_or_else(|(code, text)| reject(code, &text))
+    let (head, body) = request.into_parts();
+    match identify(&head.method, &head.headers, &state.tokens) {
+        Ok(entry) => {
+            serve(&state, entry, &head, body).await.unwrap_or_else(|(code, text)| reject(code, &text))
+        }
+        Err(rejection) => respond::rejected(Surface::Mcp, rejection),
+    }
 }
 
-async fn serve(state: &HttpState, request: Request) -> Result<Response, (ErrorCode, String)> {
-    let (head, body) = request.into_parts();
-    let entry = identify(&head.method, &head.headers, &state.tokens)
-        .map_err(|rejection| (rejection.code(), rejection.to_string()))?;
+async fn serve(
+    state: &HttpState,
+    entry: &TokenEntry,
+    head: &Parts,
+    body: Body,
+) -> Result<Response, (ErrorCode, String)> {
     if origin::is_foreign(&head.headers, state.core.settings().public_base_url.as_deref()) {
         return Err((ErrorCode::ForbiddenOrigin, "the request comes from a page of another origin".into()));
     }
@@ -71,14 +80,9 @@ fn accepted() -> Response {
 fn reject(code: ErrorCode, text: &str) -> Response {
     let body = mcp::Response::new(Value::Null, Err(RpcError::of_protocol(code, text)));
     let mut response = respond::json(respond::status_of(code), &body);
-    let extra = match code {
-        ErrorCode::MethodNotAllowed => Some((header::ALLOW, "POST")),
+    if matches!(code, ErrorCode::PayloadTooLarge | ErrorCode::RequestTimeout) {
         // The rest of the body is not wanted, so the connection cannot carry another request.
-        ErrorCode::PayloadTooLarge | ErrorCode::RequestTimeout => Some((header::CONNECTION, "close")),
-        _ => None,
-    };
-    if let Some((name, value)) = extra {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response
 }
