@@ -1,7 +1,8 @@
 //! Fits a record into the store's byte limits before it is sent.
 //!
-//! Large texts are cut first, then timing spans are dropped from the middle outwards, then events from the middle. The
-//! head (the request) and the end (the outcome) are the most useful parts for readers, so they go last.
+//! The part beside events is fitted first (`head`). Then large texts are cut, then timing spans are dropped from the
+//! middle outwards, then events from the middle. The first events (the request) and the last ones (the outcome) are the
+//! most useful for readers, so they go last.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -12,6 +13,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::record::RunRecord;
+
+mod head;
+
+pub use head::MAX_HEAD_BYTES;
 
 /// Maximum JSON bytes of one event.
 pub const MAX_EVENT_BYTES: usize = 65_536;
@@ -24,6 +29,7 @@ const ELLIPSIS: char = '…';
 /// Returns the record within its budget. A record that fits already is returned unchanged.
 pub fn fit(record: RunRecord) -> RunRecord {
     let mut fitted = record;
+    head::fit(&mut fitted);
     fitted.events.iter_mut().for_each(shorten);
     if size(&fitted) <= MAX_RECORD_BYTES {
         return fitted;

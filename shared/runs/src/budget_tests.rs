@@ -145,3 +145,50 @@ proptest! {
         prop_assert_eq!(fit(cut.clone()), cut.clone());
     }
 }
+
+/// The part of a record that the store measures.
+fn head(record: &RunRecord) -> usize {
+    size(&RunRecord { events: Vec::new(), ..record.clone() })
+}
+
+#[test]
+fn large_diagnosis_loses_its_least_severe_findings() {
+    let finding = |severity: &str, index: usize| json!({ "category": "retry", "severity": severity, "summary": "s".repeat(300), "eventIndex": index });
+    let severities = ["low", "high", "medium"].into_iter().cycle();
+    let findings: Vec<_> = severities.zip(0..300).map(|(severity, index)| finding(severity, index)).collect();
+    let totals = json!({ "retry": { "count": 300, "durationMs": 1 } });
+    let diagnosis = json!({ "findings": findings, "eventCount": 1, "verdict": "v", "byCategory": totals });
+    let fitted = fit(RunRecord { diagnosis, ..record(vec![text_event(1, 10)]) });
+    assert!((MAX_HEAD_BYTES - 400..=MAX_HEAD_BYTES).contains(&head(&fitted)), "{}", head(&fitted));
+    assert_eq!(fitted.diagnosis["byCategory"], totals);
+    assert_eq!(fitted.events, [text_event(1, 10)]);
+    let kept = fitted.diagnosis["findings"].as_array().unwrap();
+    let count = |severity: &str| kept.iter().filter(|finding| finding["severity"] == severity).count();
+    assert_eq!((count("high"), count("low")), (100, 0));
+    assert!(kept.is_sorted_by_key(|finding| finding["eventIndex"].as_u64()));
+}
+
+proptest! {
+    #[test]
+    fn any_head_fits_and_keeps_its_costs(
+        label in 0_usize..80_000, thread in 0_usize..80_000, extras in prop::collection::vec(0_usize..40_000, 0..6),
+        findings in 0_usize..2_000, summary in 0_usize..2_000, verdict in 0_usize..80_000,
+    ) {
+        let finding = json!({ "severity": "low", "summary": "\u{1}".repeat(summary), "tool": "x".repeat(summary) });
+        let mut large = record(Vec::new());
+        large.label = Some("é\n".repeat(label));
+        large.thread_key = "t".repeat(thread);
+        large.diagnosis = json!({
+            "findings": vec![finding; findings / (summary / 100 + 1)], "verdict": "v".repeat(verdict),
+            "later": ["x".repeat(verdict)],
+        });
+        large.extra.insert(crate::COST.to_owned(), json!(7));
+        large.extra.extend(extras.iter().enumerate().map(|(n, bytes)| (format!("later{n}"), json!("y".repeat(*bytes)))));
+        let fitted = fit(large.clone());
+        prop_assert!(head(&fitted) <= MAX_HEAD_BYTES, "{}", head(&fitted));
+        prop_assert_eq!(&fitted.extra[crate::COST], &json!(7));
+        if head(&large) <= MAX_HEAD_BYTES {
+            prop_assert_eq!(fitted, large);
+        }
+    }
+}

@@ -337,6 +337,14 @@ pub struct ReclaimRequest<'a> {
     pub except: &'a [RunId],
 }
 
+/// Field of `/runs/live` that limits it to one thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OfThread<'a> {
+    /// The thread.
+    pub thread_key: &'a str,
+}
+
 /// Answer of `/runs/live`; `R` is [`Reclaimed`] for `/runs/reclaim`, [`RunFlushed`] for `/runs/flush`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunsResponse<R> {

@@ -27,6 +27,9 @@ pub trait Ledger: Send + Sync {
     /// Returns every live run, earliest start first.
     async fn live(&self) -> Result<Vec<LiveRun>, StoreError>;
 
+    /// Returns the live run of a thread, without reading other threads' runs.
+    async fn live_of_thread(&self, thread_key: &str) -> Result<Option<LiveRun>, StoreError>;
+
     /// Writes the state of the run's loop. A record with the same step replaces the earlier one.
     async fn step(&self, owner: &Owner, record: &StepRecord) -> Result<Owned, StoreError>;
 

@@ -20,7 +20,7 @@ use super::{
 use crate::RunStore;
 
 /// Maximum length of a thread key, in characters.
-const MAX_THREAD_CHARS: usize = 256;
+pub(super) const MAX_THREAD_CHARS: usize = 256;
 
 /// A valid claim. All fields but the names are JSON texts.
 struct Claim {

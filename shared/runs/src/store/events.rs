@@ -35,7 +35,7 @@ impl<S: Sql> RunStore<S> {
             "SELECT seq AS place, '' AS id, {EVENT} FROM run_events \
              WHERE run_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3"
         );
-        let page = Page { rows: &rows, order: "place", before: r#"{"events":["#, after: AFTER };
+        let page = Page { rows: &rows, order: "place", before: r#"{"events":["#, after: AFTER, more: MORE };
         let params = [Value::from(id.as_str()), Value::from(after), Value::from(limit)];
         Ok(page.answer(&self.sql, &params)?)
     }
@@ -61,3 +61,5 @@ pub(crate) fn after_seq(body: &Map<String, JsonValue>) -> Result<i64, StoreFailu
 /// SQL of the page's tail: the last seq, if the page is full and more events follow.
 const AFTER: &str = "iif(count = ?3 AND EXISTS (SELECT 1 FROM run_events WHERE run_id = ?1 AND seq > place), \
     '],\"nextAfterSeq\":' || CAST(place AS INTEGER) || '}', ']}')";
+/// SQL of the tail of a page that ended by bytes.
+const MORE: &str = "'],\"nextAfterSeq\":' || CAST(place AS INTEGER) || '}'";

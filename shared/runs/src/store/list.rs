@@ -60,7 +60,13 @@ impl<S: Sql> RunStore<S> {
         let Some(Statement { rows, after, params }) = self.statement(&request, now) else {
             return Ok(S::Text::from(r#"{"items":[]}"#.to_owned()));
         };
-        let page = Page { rows: &rows, order: "place DESC, id DESC", before: r#"{"items":["#, after: &after };
+        let page = Page {
+            rows: &rows,
+            order: "place DESC, id DESC",
+            before: r#"{"items":["#,
+            after: &after,
+            more: CURSOR,
+        };
         Ok(page.answer(&self.sql, &params)?)
     }
 

@@ -1,7 +1,7 @@
 //! The answer to a paged read: one JSON text that contains the stored JSON texts of a page.
 //!
 //! SQLite concatenates the complete answer, so a frequent read is one statement and its text is sent unchanged. A page
-//! close to the platform's limit for one value is read row by row.
+//! close to the platform's limit for one value is read row by row, and ends by bytes.
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_store::add_list;
@@ -10,6 +10,8 @@ use ars_store::add_list;
 /// The edge platform allows 2.2 MB for one value (docs/platform.md). Commas are not counted: they add at most one
 /// nineteenth, because the shortest event is `{"type":"","seq":1}`.
 pub(super) const MAX_JOINED: i64 = 1_900_000;
+/// Maximum bytes of the texts of a page, which exceed those of one row.
+const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
 
 /// A statement that yields a page's rows, and the text around them.
 pub(super) struct Page<'a> {
@@ -22,12 +24,14 @@ pub(super) struct Page<'a> {
     pub before: &'a str,
     /// SQL of the text after the rows, over `count`, and `place` and `id` of the last row.
     pub after: &'a str,
+    /// The same for a page that ends before the last of `rows`, so that more follow.
+    pub more: &'a str,
 }
 
 impl Page<'_> {
     /// Returns the answer.
     pub(super) fn answer<S: Sql>(&self, sql: &S, params: &[Value]) -> Result<S::Text, SqlError> {
-        let Self { rows, order, before, after } = self;
+        let Self { rows, order, before, after, more: _ } = self;
         // With `max` as the only such aggregate, SQLite reads bare columns from the row with the maximum, here the last
         // one. A common table expression would be easier to read, but SQLite counts its tables once per use against the
         // platform's limits, and a predicate may have a hundred.
@@ -50,14 +54,22 @@ impl Page<'_> {
         let mut count = 0;
         let mut place = Value::Null;
         let mut id = Value::Null;
+        let mut bytes = 0;
+        let mut is_full = false;
         add_list(sql, self.rows, params, &mut answer, |row| {
+            let size = if row.is_null(2) { 0 } else { row.text(2)?.len() };
+            is_full |= bytes > 0 && bytes + size > MAX_PAGE_BYTES;
+            if is_full {
+                return Ok(None);
+            }
+            bytes += size;
             (count, place, id) = (count + 1, Value::from(row.real(0)?), Value::from(row.text(1)?));
             if row.is_null(2) { Ok(None) } else { row.into_text(2).map(Some) }
         })?;
         let next = params.len() + 1;
         let after = format!(
             "SELECT {} FROM (SELECT ?{next} AS count, ?{} AS place, ?{} AS id)",
-            self.after,
+            if is_full { self.more } else { self.after },
             next + 1,
             next + 2
         );

@@ -12,13 +12,15 @@ use ars_types::{UnixMillis, Visibility};
 use super::{event_batch::EventBatch, event_text::EventText};
 use crate::{
     acceptance,
+    budget::MAX_HEAD_BYTES,
     canonical::{CANONICAL, is_canonical},
     retention::Policy,
 };
 
 /// Maximum distance of a finish time ahead of the store's clock.
 const MAX_AHEAD_MS: i64 = 24 * 60 * 60 * 1000;
-/// Maximum bytes of a stored text: the platform's row limit (docs/platform.md) less its other columns.
+/// Maximum bytes of one stored event.
+/// The platform's row limit (docs/platform.md) less its other columns.
 const MAX_TEXT: usize = 2_100_000;
 /// Maximum bytes of a record's brief form.
 /// Above it a list derives the form from the record, because both share the platform's row limit.
@@ -73,7 +75,7 @@ impl<'a> Put<'a> {
         let plain = if is_canonical(&record) { CANONICAL } else { 0 };
         let record = Json::Object(record);
         let text = record.to_string();
-        check_sizes(&text, &events)?;
+        check_sizes(&record, &text, &events)?;
         let bytes = whole_size(&text, &events);
         let of = |name: &str| record.get(name).and_then(number).unwrap_or_default();
         Ok(Self {
@@ -147,10 +149,12 @@ fn keyed(events: Vec<EventText<'_>>) -> Vec<EventText<'_>> {
     (1..).zip(events).map(|(position, event)| event.with_seq(position)).collect()
 }
 
-/// Rejects a text that is larger than a row. JSON may grow when it is serialized again.
-fn check_sizes(text: &str, events: &[EventText<'_>]) -> Result<(), Refusal> {
-    if text.len() > MAX_TEXT {
-        return Err(Refusal::field("record", "must have at most 2100000 bytes without its events"));
+/// Rejects a large part beside events, which lists contain, and an event that is larger than a row.
+/// JSON may grow when it is serialized again.
+fn check_sizes(record: &Json, text: &str, events: &[EventText<'_>]) -> Result<(), Refusal> {
+    if text.len() > MAX_HEAD_BYTES {
+        let rule = "must be shorter: a record has at most 65536 bytes without its events";
+        return Err(Refusal::field(format!("record.{}", largest(record)), rule));
     }
     match events.iter().position(|event| event.text.len() > MAX_TEXT) {
         Some(index) => {
@@ -158,6 +162,12 @@ fn check_sizes(text: &str, events: &[EventText<'_>]) -> Result<(), Refusal> {
         }
         None => Ok(()),
     }
+}
+
+/// Returns the name of a record's largest field.
+fn largest(record: &Json) -> &str {
+    let fields = record.as_object().into_iter().flatten();
+    fields.max_by_key(|(_, value)| value.to_string().len()).map_or("id", |(name, _)| name)
 }
 
 /// Returns the visibility that readers see.

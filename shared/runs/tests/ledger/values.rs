@@ -116,6 +116,11 @@ fn runs_are_listed_and_reclaimed_by_start_then_id() {
     let mut store = Store::with(&[("late", 3.5), ("b", 2.0), ("a", 2.0), ("early", -1.0)]);
     let expected = ["early", "a", "b", "late"];
     assert_eq!(ids(store.ok("/runs/live", json!({}))["runs"].as_array().unwrap()), expected);
+    for thread in ["a", "late", "none"] {
+        let listed = store.ok("/runs/live", json!({ "threadKey": thread }));
+        let expected: Vec<_> = expected.into_iter().filter(|id| *id == thread).collect();
+        assert_eq!(ids(listed["runs"].as_array().unwrap()), expected);
+    }
     assert_eq!(ids(&store.reclaimed()), expected);
 }
 

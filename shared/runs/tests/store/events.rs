@@ -1,5 +1,6 @@
 //! `/runs/events`.
 
+use ars_sql::Sql as _;
 use serde_json::{Value, json};
 
 use crate::support::{NOW, Store, events, record, store, with};
@@ -41,6 +42,18 @@ fn answer_is_exact() {
     let answer = store.0.events(r#"{"storeKey":"runs:default","id":"r","limit":1}"#, NOW).unwrap();
     assert_eq!(answer, r#"{"events":[{"type":"x","seq":1}],"nextAfterSeq":1}"#);
     assert_eq!(store.0.events(r#"{"id":"no"}"#, NOW).unwrap(), r#"{"events":null}"#);
+}
+
+#[test]
+fn large_page_ends_by_bytes() {
+    let store = store();
+    store.put(with(record("r", NOW), json!({ "events": events(1..=100) })));
+    let longer = format!("UPDATE run_events SET event = json_set(event, '$.text', '{}')", "x".repeat(60_000));
+    store.0.sql().execute(&longer, &[]).unwrap();
+    let first = store.events(json!({ "id": "r" }));
+    assert_eq!((first["events"].as_array().unwrap().len(), &first["nextAfterSeq"]), (69, &json!(69)));
+    let second = store.events(json!({ "id": "r", "afterSeq": 69 }));
+    assert_eq!((second["events"].as_array().unwrap().len(), second.get("nextAfterSeq")), (31, None));
 }
 
 #[test]

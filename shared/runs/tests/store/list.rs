@@ -136,15 +136,24 @@ fn filters_are_exact_and_combined() {
 }
 
 #[test]
-fn oversized_page_is_complete_and_ordered() {
+fn large_pages_end_by_bytes() {
     let store = store();
-    for n in 0..6 {
-        store.put(with(record(&format!("r{n}"), NOW - n), json!({ "label": "x".repeat(500_000) })));
+    for n in 0..160 {
+        store.put(with(record(&format!("r{n:03}"), NOW - n), json!({ "label": "x".repeat(60_000) })));
     }
-    let page = store.list(json!({ "limit": 6 }));
-    assert_eq!(ids(&page), ["r0", "r1", "r2", "r3", "r4", "r5"]);
-    assert_eq!(page["nextBefore"]["id"], "r5");
-    assert!(page.to_string().len() > 3_000_000);
+    let mut request = json!({ "limit": 150 });
+    let mut pages = Vec::new();
+    loop {
+        let page = store.list(request.clone());
+        assert!(page.to_string().len() < (4 << 20) + 1_000);
+        pages.push(ids(&page));
+        let Some(next) = page.get("nextBefore") else { break };
+        request["before"] = next["finishedAt"].clone();
+        request["beforeId"] = next["id"].clone();
+    }
+    assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [69, 69, 22]);
+    let expected: Vec<_> = (0..160).map(|n| format!("r{n:03}")).collect();
+    assert_eq!(pages.concat(), expected);
 }
 
 fn times() -> impl Strategy<Value = Vec<(u16, i64)>> {

@@ -180,14 +180,27 @@ fn largest_body_is_stored_and_read() {
     store.put(largest.clone());
     assert_eq!(store.get("one")["events"], largest["events"]);
     assert_eq!(store.events(json!({ "id": "one" }))["events"], largest["events"]);
-    let label = with(record("label", NOW), json!({ "label": "y".repeat(2_090_000) }));
-    store.put(label.clone());
-    assert_eq!(store.get("label")["label"], label["label"]);
     let tiny: Vec<_> = (1..=70_000).map(|seq| json!({ "type": "", "seq": seq })).collect();
     let tiny = with(record("tiny", NOW), json!({ "events": tiny }));
     assert!(body(tiny.clone()).len() < FENCE);
     store.put(tiny.clone());
     assert_eq!(store.get("tiny")["events"], tiny["events"]);
+}
+
+#[test]
+fn part_beside_events_is_limited() {
+    let store = store();
+    let of = |bytes: usize| with(record("r", NOW), json!({ "label": "y".repeat(bytes) }));
+    let without_events = |mut record: Value| {
+        record.as_object_mut().unwrap().shift_remove("events");
+        record.to_string().len()
+    };
+    let largest = 65_536 - without_events(of(0));
+    store.put(of(largest));
+    let refused = refusal(store.try_put(&json!({ "record": of(largest + 1) }), NOW));
+    let text = refused.to_string();
+    assert_eq!(text, "record.label must be shorter: a record has at most 65536 bytes without its events");
+    assert_eq!(store.get("r")["label"].as_str().map(str::len), Some(largest));
 }
 
 #[test]
@@ -197,7 +210,7 @@ fn text_that_outgrows_a_row_is_rejected() {
     let numbers = format!("[{}]", vec!["1e5"; 400_000].join(","));
     let body = json!({ "record": with(record("r", NOW), json!({ "x": "HERE" })) }).to_string();
     let refused = refusal(store.0.put(&body.replace("\"HERE\"", &numbers), NOW));
-    assert!(refused.to_string().starts_with("record must have"), "{refused}");
+    assert!(refused.to_string().starts_with("record.x must be shorter"), "{refused}");
     let body =
         json!({ "record": with(record("r", NOW), json!({ "events": [{ "type": "x", "x": "HERE" }] })) });
     let refused = refusal(store.0.put(&body.to_string().replace("\"HERE\"", &numbers), NOW));

@@ -158,10 +158,15 @@ fn wider_policy_restores_stored_runs() {
     assert_eq!(store.listed(json!({ "limit": 200 })).len(), 50);
 }
 
+/// Returns the events of a record with so many bytes.
+fn text(bytes: usize) -> Value {
+    json!({ "events": [{ "type": "input", "text": "x".repeat(bytes), "seq": 1 }] })
+}
+
 #[test]
 fn bytes_count_too() {
     let store = store();
-    let large = |id: &str, at: i64| with(record(id, at), json!({ "label": "x".repeat(1_500_000) }));
+    let large = |id: &str, at: i64| with(record(id, at), text(1_500_000));
     for n in 0..12 {
         put_with(&store, large(&format!("r{n:02}"), NOW - n), json!({ "maxBytes": 1 }), json!(1));
     }
@@ -191,7 +196,7 @@ proptest! {
         for (number, age, size) in runs {
             let id = format!("r{number}");
             let at = NOW - age * DAY;
-            let sent = with(record(&id, at), json!({ "label": "x".repeat(size * 1_000_000) }));
+            let sent = with(record(&id, at), text(size * 1_000_000));
             let bytes = i64::try_from(sent.to_string().len()).unwrap();
             let put = put_with(&store, sent, json!({ "retentionDays": days, "maxRuns": max_runs, "maxBytes": 1 }), json!(1));
             model.retain(|row| row.id != id);

@@ -115,8 +115,9 @@ impl<'a> Steering<'a> {
     /// ledger's claim reports the owner to all others.
     pub(super) async fn steer_any_remote(&self, context: &RunContext) -> Result<Option<Notice>, Refusal> {
         let Some(live) = context.live() else { return Ok(None) };
-        let rows = match timeout(CLAIM_TIMEOUT, live.ledger().live()).await {
-            Ok(Ok(rows)) => rows,
+        let thread = self.request.message.thread_key.as_str();
+        let row = match timeout(CLAIM_TIMEOUT, live.ledger().live_of_thread(thread)).await {
+            Ok(Ok(row)) => row,
             Ok(Err(error)) => {
                 tracing::warn!(error = %error, "live runs not known");
                 return Ok(None);
@@ -126,8 +127,7 @@ impl<'a> Steering<'a> {
                 return Ok(None);
             }
         };
-        let thread = self.request.message.thread_key.as_str();
-        let Some(row) = rows.into_iter().find(|row| row.thread_key == thread) else { return Ok(None) };
+        let Some(row) = row else { return Ok(None) };
         // A run of this process that ended, with its final record still pending. It no longer reads its inbox.
         if context.registry().get(&row.run_id).is_some() {
             return Ok(None);
@@ -142,7 +142,8 @@ impl<'a> Steering<'a> {
         context: &RunContext,
         holder: &Holder,
     ) -> Result<Option<Notice>, Refusal> {
-        let Some(meta) = meta_of(context, &holder.run_id).await? else { return Ok(None) };
+        let thread = self.request.message.thread_key.as_str();
+        let Some(meta) = meta_of(context, thread, &holder.run_id).await? else { return Ok(None) };
         let owner = OwnerRun {
             agent: &meta.agent,
             repository: meta.repo.as_deref(),
@@ -158,7 +159,7 @@ impl<'a> Steering<'a> {
             Ok(None) => return Ok(None),
             Err(_) => return Err(ThreadRefusal::FollowUpUnconfirmed { agent: agent() }.into()),
         }
-        if is_ending(context, &holder.run_id).await {
+        if is_ending(context, thread, &holder.run_id).await {
             return Err(ThreadRefusal::RunEnding { agent: agent() }.into());
         }
         Ok(Some(Notice::Steered(owner.facts(context))))
@@ -214,13 +215,13 @@ impl<'a> Steering<'a> {
 ///
 /// # Errors
 /// [`ThreadRefusal::OwnerUnknown`] when it cannot be read, because a run of unknown agent is never steered.
-async fn meta_of(context: &RunContext, run: &RunId) -> Result<Option<Meta>, ThreadRefusal> {
+async fn meta_of(context: &RunContext, thread: &str, run: &RunId) -> Result<Option<Meta>, ThreadRefusal> {
     let live = context.live().ok_or(ThreadRefusal::OwnerUnknown)?;
-    let rows = live.ledger().live().await.map_err(|error| {
+    let row = live.ledger().live_of_thread(thread).await.map_err(|error| {
         tracing::warn!(run = %run, error = %error, "owner of a thread not known");
         ThreadRefusal::OwnerUnknown
     })?;
-    let Some(row) = rows.iter().find(|row| row.run_id == *run) else { return Ok(None) };
+    let Some(row) = row.filter(|row| row.run_id == *run) else { return Ok(None) };
     Meta::of_row(&row.meta).map(Some).map_err(|error| {
         tracing::warn!(run = %run, error = %error, "row of a live run cannot be read");
         ThreadRefusal::OwnerUnknown
@@ -229,12 +230,11 @@ async fn meta_of(context: &RunContext, run: &RunId) -> Result<Option<Meta>, Thre
 
 /// Returns whether a run of another process may have read its inbox for the last time.
 /// It does so after it acquired the reply permit.
-async fn is_ending(context: &RunContext, run: &RunId) -> bool {
+async fn is_ending(context: &RunContext, thread: &str, run: &RunId) -> bool {
     let Some(live) = context.live() else { return false };
-    match live.ledger().live().await {
-        Ok(rows) => rows
-            .iter()
-            .find(|row| row.run_id == *run)
+    match live.ledger().live_of_thread(thread).await {
+        Ok(row) => row
+            .filter(|row| row.run_id == *run)
             .is_none_or(|row| row.phase == Phase::Finishing || row.stop == Some(StopMode::Hard)),
         // The message is in the inbox, and no more is known.
         Err(_) => false,

@@ -66,6 +66,9 @@ fn rows_of_a_live_run_are_equal() {
     pair.ok("/runs/stop", json!({ "runId": "r", "mode": "soft" }));
     pair.ok("/runs/heartbeat", owned(json!({ "leaseMs": 1000 })));
     pair.ok("/runs/live", json!({}));
+    for thread in ["early", "none", "\u{1f600}\u{0}"] {
+        pair.ok("/runs/live", json!({ "threadKey": thread }));
+    }
     hand_over(&mut pair, "g2");
     // Times have fractions.
     let at = pair.base + 2 * DAY + 10 * HOUR;

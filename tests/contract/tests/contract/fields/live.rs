@@ -113,7 +113,7 @@ pub fn ledger() -> Vec<Sheet> {
             json!({ "subject": "ann", "key": "k" }),
             vec![required("subject", text(1, ANY)), required("key", key())],
         ),
-        ("/runs/live", json!({}), vec![]),
+        ("/runs/live", json!({}), vec![optional("threadKey", text(0, 256))]),
         (
             "/runs/step",
             owner(json!({ "record": with(step(0), json!({ "inFlight": [call, call] })) })),

@@ -13,8 +13,8 @@ use ars_wire::{
     idempotency::{FirstUse, FirstUseRequest, FirstUseResponse, IdempotencyKey},
     ledger::{
         self, AfterSeq, Beat, ClaimRequest, Conflict, Events, FinishResponse, HandoffRequest,
-        HandoffResponse, InboxResponse, Lease, LiveRun, Message, NewRun, Nothing, OfRun, Owner, OwnerWrite,
-        ReclaimRequest, Reclaimed, RunsResponse, State, Step, StepRecord, StopResponse,
+        HandoffResponse, InboxResponse, Lease, LiveRun, Message, NewRun, Nothing, OfRun, OfThread, Owner,
+        OwnerWrite, ReclaimRequest, Reclaimed, RunsResponse, State, Step, StepRecord, StopResponse,
     },
     state::{Route, RunVerb},
 };
@@ -46,6 +46,13 @@ impl<T: Transport> Ledger for Client<T> {
         let answer = self.ask(Route::Runs(RunVerb::Live), &self.keyed(Nothing {})).await?;
         let RunsResponse { runs } = answer;
         Ok(runs)
+    }
+
+    async fn live_of_thread(&self, thread_key: &str) -> Result<Option<LiveRun>, StoreError> {
+        let request = self.keyed(OfThread { thread_key });
+        let RunsResponse::<LiveRun> { runs } = self.ask(Route::Runs(RunVerb::Live), &request).await?;
+        // A state Worker of an earlier version ignores the thread.
+        Ok(runs.into_iter().find(|run| run.thread_key == thread_key))
     }
 
     async fn step(&self, owner: &Owner, record: &StepRecord) -> Result<Owned, StoreError> {

@@ -232,6 +232,11 @@ impl Ledger for ScriptedLedger {
         self.ask("live", || self.runs().values().map(|kept| kept.row.clone()).collect()).await
     }
 
+    async fn live_of_thread(&self, thread_key: &str) -> Result<Option<LiveRun>, StoreError> {
+        let is_of_thread = |kept: &&Kept| kept.row.thread_key == thread_key;
+        self.ask("live", || self.runs().values().find(is_of_thread).map(|kept| kept.row.clone())).await
+    }
+
     async fn step(&self, owner: &Owner, record: &StepRecord) -> Result<Owned, StoreError> {
         self.write("step", owner, |kept| drop(kept.steps.insert(record.step, record.clone()))).await
     }
