@@ -61,6 +61,9 @@ pub enum EventBody {
         /// Commit of the workspace when the run started.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         head_sha: Option<String>,
+        /// Number of the pull request that the run is about, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pr: Option<u64>,
         /// Sandbox of the commands, if the agent has a workspace.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sandbox: Option<SandboxKind>,
@@ -119,10 +122,10 @@ pub enum EventBody {
         /// Actor that requested the stop, for `stop_requested`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         actor: Option<Actor>,
-        /// First lost seq, for `spans_dropped`.
+        /// Time of the first dropped record in milliseconds, for `spans_dropped`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from: Option<u64>,
-        /// Last lost seq, for `spans_dropped`.
+        /// Time of the last dropped record in milliseconds, for `spans_dropped`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         to: Option<u64>,
     },
@@ -164,8 +167,11 @@ pub enum EventBody {
     },
     /// The final answer. Published once, before finish and reply; absent if the run failed.
     Answer {
-        /// The answer.
+        /// The answer as its channel shows it.
         text: String,
+        /// The answer in Markdown, if the channel's text differs from it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        raw: Option<String>,
     },
     /// A span starts.
     SpanStart {
@@ -341,6 +347,11 @@ pub enum SpanStatus {
 }
 
 impl EventBody {
+    /// Returns an answer whose text is its Markdown.
+    pub fn answer(text: impl Into<String>) -> Self {
+        Self::Answer { text: text.into(), raw: None }
+    }
+
     /// Returns a note without stop or span fields.
     pub fn note(kind: NoteKind, summary: impl Into<String>) -> Self {
         Self::RunNote { kind, summary: summary.into(), mode: None, actor: None, from: None, to: None }
@@ -406,6 +417,18 @@ mod tests {
         ] {
             assert_eq!(serde_json::to_string(&body).unwrap(), pinned);
             assert_eq!(serde_json::from_str::<EventBody>(pinned).unwrap(), body);
+        }
+    }
+
+    /// Older readers and streams lack both fields.
+    #[test]
+    fn optional_fields_are_absent_until_known() {
+        let meta = r#"{"type":"run_meta","agent":"coding"}"#;
+        let reviewed = r#"{"type":"run_meta","agent":"review","pr":12}"#;
+        let chat = r#"{"type":"answer","text":"*done*","raw":"**done**"}"#;
+        for pinned in [meta, reviewed, chat, r#"{"type":"answer","text":"done"}"#] {
+            let body: EventBody = serde_json::from_str(pinned).unwrap();
+            assert_eq!(serde_json::to_string(&body).unwrap(), pinned);
         }
     }
 

@@ -12,7 +12,7 @@ export class Facts {
   add(event) {
     if (event.type === "run_meta") {
       this.set("effort", event.effort);
-      this.set("ref", event.ref);
+      this.set("ref", [event.ref, event.pr && `pull request ${event.pr}`].filter(Boolean).join(" · "));
       this.set("commit", event.headSha?.slice(0, 12));
     } else if (event.type === "tool_call") {
       this.used.calls += 1;

@@ -37,7 +37,7 @@ async function show() {
   if (earlierBefore !== null) transcript.offerEarlier(earlierBefore, loadEarlier);
   // A finished run begins with its answer, however many steps are shown after it.
   const answer = !isLive && events.find((event) => event.type === "answer");
-  if (answer) transcript.answer(answer.text);
+  if (answer) transcript.answer(answer.raw ?? answer.text);
   for (const event of events) queue(event, slices);
   if (!isLive && published > lastSeq) slices.push(gap(lastSeq + 1, published));
   if (isLive) return follow();

@@ -121,7 +121,7 @@ mod tests {
         let recorder = Recorder::default();
         set_sink(Box::new(recorder.clone()));
         ended(&uuid, &end);
-        ended(&uuid, &EventBody::Answer { text: "no span".into() });
+        ended(&uuid, &EventBody::answer("no span"));
         let expected = EndedSpan { run: uuid.clone(), trace: trace_id(&uuid), end };
         let received = recorder.0.lock().unwrap().clone();
         // Other tests of this process may end spans too.

@@ -38,9 +38,8 @@ fn redact_all(redactor: &Redactor, mut body: EventBody) -> EventBody {
                 [url, channel, user].into_iter().flatten().for_each(clean);
             }
         }
-        EventBody::Context { text } | EventBody::Assistant { text } | EventBody::Answer { text } => {
-            clean(text);
-        }
+        EventBody::Context { text } | EventBody::Assistant { text } => clean(text),
+        EventBody::Answer { text, raw } => [text].into_iter().chain(raw).for_each(clean),
         EventBody::RunMeta {
             agent,
             model,
@@ -49,6 +48,7 @@ fn redact_all(redactor: &Redactor, mut body: EventBody) -> EventBody {
             repo,
             git_ref,
             head_sha,
+            pr: _,
             sandbox: _,
             network: _,
         } => {

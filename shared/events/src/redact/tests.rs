@@ -362,6 +362,7 @@ fn every_event(text: &str) -> Vec<EventBody> {
             repo: some(),
             git_ref: some(),
             head_sha: some(),
+            pr: None,
             sandbox: None,
             network: None,
         },
@@ -401,7 +402,7 @@ fn every_event(text: &str) -> Vec<EventBody> {
             summary: some(),
             meat_tokens: None,
         },
-        EventBody::Answer { text: text.into() },
+        EventBody::Answer { text: text.into(), raw: some() },
         start,
         EventBody::SpanEnd {
             span_id,

@@ -175,7 +175,7 @@ async fn lab_shows_every_event_kind() {
         browser.wait("document.getElementById('connection').textContent === 'Live'").await;
         insta::assert_snapshot!("lab_live", named(&bot, &structure(browser).await, &run));
         take_views(&mut pictures, browser, "lab-live").await;
-        run.publish(EventBody::Answer { text: "done".into() });
+        run.publish(EventBody::answer("done"));
         run.finish(RunStatus::Failed);
         let shown: BTreeSet<String> = run
             .view()

@@ -65,7 +65,7 @@ async fn live_run_page_updates_until_the_answer() {
         browser.click(".call summary").await;
         assert_eq!(browser.text(".call figure:last-child pre").await, "boom\nat line 2");
         browser.wait("!(document.getElementById('bar').hidden)").await;
-        run.publish(EventBody::Answer { text: "It is **fixed**.".into() });
+        run.publish(EventBody::answer("It is **fixed**."));
         browser.wait("document.querySelector('.answer strong')?.textContent === 'fixed'").await;
         run.finish(RunStatus::Completed);
         browser.wait("document.getElementById('status').textContent === 'Completed'").await;
@@ -114,7 +114,7 @@ async fn full_page_fits_all_widths_and_schemes() {
             assert_eq!(browser.eval(overflow).await, json!(false), "{width}");
         }
         result(&run, "bash", "c5", Some(0), "14 passed");
-        run.publish(EventBody::Answer { text: ANSWER.into() });
+        run.publish(EventBody::answer(ANSWER));
         run.finish(RunStatus::Completed);
         browser.open(&bot.url(&format!("/runs/{}", run.id()))).await;
         browser.wait("document.querySelector('.answer table')").await;
@@ -147,7 +147,7 @@ async fn hostile_text_stays_text_on_every_page() {
         call(&run, HOSTILE, "c1", HOSTILE);
         result(&run, HOSTILE, "c1", None, HOSTILE);
         run.publish(EventBody::note(NoteKind::Stopped, HOSTILE));
-        run.publish(EventBody::Answer { text: HOSTILE.into() });
+        run.publish(EventBody::answer(HOSTILE));
         let live = live_path(&run);
         let id = run.id().clone();
         let mut stored = record("stored", 7000, &[]);
@@ -232,7 +232,7 @@ async fn without_scripts_a_page_is_a_readable_outline() {
         let bot = Bot::start().await;
         let run = bot.run("coding · “The test suite fails”", "scripted/m");
         play(&bot, &run, "scripted/m");
-        run.publish(EventBody::Answer { text: ANSWER.into() });
+        run.publish(EventBody::answer(ANSWER));
         run.finish(RunStatus::Completed);
         browser.look(1100, "light").await;
         browser.scripts(false).await;

@@ -19,6 +19,7 @@ pub fn meta(run: &RunHandle, model: &str) {
         repo: Some("acme/app".into()),
         git_ref: Some("main".into()),
         head_sha: Some("8f2b1c94d0aa7e".into()),
+        pr: None,
         sandbox: None,
         network: None,
     });

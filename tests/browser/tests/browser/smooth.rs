@@ -61,7 +61,7 @@ async fn streaming_moves_nothing() {
                     .wait(&format!("document.querySelectorAll('.call[data-state=ok]').length >= {}", 4 + n))
                     .await;
             }
-            run.publish(EventBody::Answer { text: ANSWER.into() });
+            run.publish(EventBody::answer(ANSWER));
             run.finish(RunStatus::Completed);
             run.seal(Some(true));
             browser.wait("document.getElementById('status').textContent === 'Completed'").await;
@@ -78,7 +78,7 @@ async fn opening_a_finished_run_moves_nothing() {
         let bot = Bot::start().await;
         let run = bot.run("coding · acme/app · “The test suite fails”", "rehearsal/m");
         play(&bot, &run, "rehearsal/m");
-        run.publish(EventBody::Answer { text: ANSWER.into() });
+        run.publish(EventBody::answer(ANSWER));
         run.finish(RunStatus::Completed);
         browser.look(1100, "light").await;
         browser.open(&bot.url(&format!("/runs/{}", run.id()))).await;

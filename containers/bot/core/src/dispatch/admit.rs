@@ -11,7 +11,8 @@ use super::{
     authorize::AuthorizedRequest,
     parse::{ParsedRequest, recent},
     plan::{RunPlan, plan_run},
-    request::{Request, Stage},
+    request::Request,
+    stages::{Stage, Stages},
     steer::Steering,
 };
 use crate::{
@@ -40,8 +41,8 @@ pub(crate) struct AdmittedRequest {
     pub(crate) queued: Option<Value>,
     /// The plan of its run.
     pub(crate) plan: RunPlan,
-    /// The stages from admission on.
-    pub(crate) stages: Vec<Stage>,
+    /// The stages so far.
+    pub(crate) stages: Stages,
 }
 
 /// Steers the live run of the thread, or claims the thread.
@@ -83,7 +84,8 @@ pub(super) async fn admit(
         }
     };
     let ended_at = context.clock().now();
-    let stages = vec![Stage { name: "dispatch.admission", started_at, ended_at }];
+    let mut stages = authorized.parsed.stages.clone();
+    stages.push(Stage { name: "dispatch.admission", started_at, ended_at });
     Ok(Admission::Claimed(Box::new(AdmittedRequest { claim, slot, queued, plan, stages })))
 }
 

@@ -46,7 +46,7 @@ pub(super) async fn serve(
     io.run_started(run.id());
 
     let (answer, status) = ended(&run, &invocation).await;
-    run.publish(EventBody::Answer { text: answer.text.clone() });
+    run.publish(EventBody::answer(answer.text.clone()));
     run.set_cost(Some(0));
     run.finish(status);
     io.command_answered(answer.is_ok);
@@ -99,6 +99,7 @@ fn run_meta(run: &RunHandle) -> EventBody {
         repo: None,
         git_ref: None,
         head_sha: None,
+        pr: None,
         sandbox: None,
         network: None,
     }

@@ -15,6 +15,7 @@ mod queued;
 mod repositories;
 mod request;
 mod resolve;
+mod stages;
 mod start;
 mod steer;
 
@@ -25,6 +26,7 @@ pub(crate) use parse::{ParsedRequest, recent};
 pub(crate) use pipeline::{dispatch, serve_requeued};
 pub(crate) use plan::RunPlan;
 pub(crate) use queued::{PlannedRequest, plan_queued};
-pub(crate) use request::{Request, Stage};
+pub(crate) use request::Request;
 pub(crate) use resolve::{ActiveScopes, ResolvedRequest};
+pub(crate) use stages::Stages;
 pub(crate) use start::{ClaimedRun, DispatchedRun};

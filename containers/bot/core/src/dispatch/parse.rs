@@ -5,7 +5,8 @@ use ars_bot_ports::{Choices, HistoryTurn, Refusal};
 
 use super::{
     directives::{self, ParsedDirectives},
-    request::{Request, Stage},
+    request::Request,
+    stages::{Stage, Stages},
 };
 use crate::context::RunContext;
 
@@ -25,7 +26,7 @@ pub(crate) struct ParsedRequest {
     /// The choices of the request, completed by the thread's.
     pub(crate) choices: Choices,
     /// The stages so far.
-    pub(crate) stages: Vec<Stage>,
+    pub(crate) stages: Stages,
 }
 
 /// Fetches the history and parses the text.
@@ -34,7 +35,8 @@ pub(super) async fn parse(context: &RunContext, request: &Request) -> Result<Par
     let started_at = context.clock().now();
     let history = request.io.history().await;
     let ended_at = context.clock().now();
-    let stages = vec![Stage { name: "dispatch.history", started_at, ended_at }];
+    let mut stages = Stages::default();
+    stages.push(Stage { name: "dispatch.history", started_at, ended_at });
 
     let directives = directives::parse(&request.message.text).map_err(Refusal::InvalidDirective)?;
     if directives.text.trim().is_empty() {

@@ -12,8 +12,8 @@ use ars_wire::{
 };
 
 use super::{
-    admit::AdmittedRequest, authorize::AuthorizedRequest, parse::ParsedRequest, request::Stage,
-    resolve::ResolvedRequest,
+    admit::AdmittedRequest, authorize::AuthorizedRequest, parse::ParsedRequest, resolve::ResolvedRequest,
+    stages::Stage,
 };
 use crate::{
     context::RunContext,

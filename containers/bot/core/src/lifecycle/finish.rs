@@ -237,7 +237,7 @@ impl Effects {
         match action {
             Action::PublishAnswer => {
                 if let Some(text) = self.answer.clone() {
-                    self.run.publish(EventBody::Answer { text });
+                    self.run.publish(EventBody::answer(text));
                 }
             }
             Action::Finish(status) => {

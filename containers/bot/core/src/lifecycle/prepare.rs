@@ -153,6 +153,7 @@ fn run_meta_event(
         repo: facts.map(|facts| facts.repository.clone()),
         git_ref: source.git_ref().map(ToString::to_string),
         head_sha: facts.and_then(|facts| facts.head.clone()),
+        pr: None,
         sandbox: sandbox.map(|(kind, _)| kind),
         network: sandbox.map(|(_, network)| network),
     }

@@ -19,12 +19,12 @@ use super::{
 use crate::{
     context::RunContext,
     dispatch::{
-        AdmittedRequest, ClaimedRun, DispatchedRun, ParsedRequest, PlannedRequest, Request, Stage, recent,
+        AdmittedRequest, ClaimedRun, DispatchedRun, ParsedRequest, PlannedRequest, Request, Stages, recent,
     },
     history::{self, RunTotals},
     live::LedgerClaim,
     registry::RunHandle,
-    run::{self, Assignment, Span, SpanResult, Spans},
+    run::{self, Assignment, Span, Spans},
     slots::RunSlot,
     unread::release,
 };
@@ -113,13 +113,10 @@ fn publish_head(
     spans: &Spans,
     request: &Request,
     parsed: &ParsedRequest,
-    later: &[Stage],
+    stages: &Stages,
 ) -> Span {
     let root = spans.start(run, None, "request", request.message.received_at);
-    for Stage { name, started_at, ended_at } in parsed.stages.iter().chain(later) {
-        let span = spans.start(run, Some(root.id()), *name, *started_at);
-        spans.end(run, span, SpanResult::Ok, *ended_at);
-    }
+    stages.publish(run, spans, &root);
     let source = request.message.source.clone();
     run.publish(EventBody::Input { text: parsed.directives.text.clone(), source });
     if context.settings().include_context {

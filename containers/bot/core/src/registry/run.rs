@@ -265,7 +265,7 @@ impl Run {
 /// Returns whether an event belongs to the head of a run, if only such events precede it.
 fn is_head(body: &EventBody) -> bool {
     matches!(body, EventBody::Input { .. } | EventBody::Context { .. } | EventBody::RunMeta { .. })
-        || matches!(body, EventBody::RunNote { kind: NoteKind::Queued, .. })
+        || matches!(body, EventBody::RunNote { kind: NoteKind::Queued | NoteKind::SpansDropped, .. })
         || matches!(&body, EventBody::SpanStart { name, .. } | EventBody::SpanEnd { name, .. }
             if name == "request" || name.starts_with("dispatch."))
 }

@@ -155,7 +155,7 @@ async fn only_live_runs_need_the_token() {
     let (status, html) = text(&bot, &live_path(&run)).await;
     assert_eq!(status, 200);
     assert!(html.contains("data-mode=\"live\"") && html.contains("please fix"));
-    run.publish(EventBody::Answer { text: "fixed".into() });
+    run.publish(EventBody::answer("fixed"));
     run.finish(RunStatus::Completed);
     let response = get(&bot, &format!("/runs/{}", run.id())).await;
     assert_eq!(response.headers()["x-run-status"], "completed");

@@ -93,14 +93,14 @@ async fn tracked(ledger: &Arc<ScriptedLedger>) -> (RunHandle, TrackedRun) {
 /// Publishes enough events to start a flush early.
 fn publish_a_batch(run: &RunHandle) {
     for _ in 0..BATCH_EVENTS {
-        run.publish(EventBody::Answer { text: "x".into() });
+        run.publish(EventBody::answer("x"));
     }
 }
 
 /// Publishes enough bytes for two requests.
 fn publish_two_requests(run: &RunHandle) {
     for _ in 0..2 * MANY {
-        run.publish(EventBody::Answer { text: "x".repeat(60_000) });
+        run.publish(EventBody::answer("x".repeat(60_000)));
     }
 }
 
@@ -130,7 +130,7 @@ async fn events_are_kept_for_an_outdated_ledger() {
     for kind in [StoreErrorKind::Permanent, StoreErrorKind::RouteMissing, StoreErrorKind::Transient] {
         let ledger = Arc::new(ScriptedLedger::default());
         let (run, tracked) = tracked(&ledger).await;
-        run.publish(EventBody::Answer { text: "kept".into() });
+        run.publish(EventBody::answer("kept"));
         ledger.script("flush", [Fault::Fail(kind)]);
         tracked.final_flush().await;
         tracked.final_flush().await;
@@ -142,10 +142,10 @@ async fn events_are_kept_for_an_outdated_ledger() {
 async fn rejected_events_do_not_block_later_ones() {
     let ledger = Arc::new(ScriptedLedger::default());
     let (run, tracked) = tracked(&ledger).await;
-    run.publish(EventBody::Answer { text: "refused".into() });
+    run.publish(EventBody::answer("refused"));
     ledger.script("flush", [Fault::Fail(StoreErrorKind::Refused)]);
     tracked.final_flush().await;
-    run.publish(EventBody::Answer { text: "taken".into() });
+    run.publish(EventBody::answer("taken"));
     tracked.final_flush().await;
     assert_eq!(stored(&ledger), [2]);
 }
@@ -154,14 +154,14 @@ async fn rejected_events_do_not_block_later_ones() {
 async fn handoff_waits_six_seconds_for_events() {
     let ledger = Arc::new(ScriptedLedger::default());
     let (run, tracked) = tracked(&ledger).await;
-    run.publish(EventBody::Answer { text: "late".into() });
+    run.publish(EventBody::answer("late"));
     ledger.script("flush", [Fault::Fail(StoreErrorKind::Transient); 4]);
     assert!(tracked.hand_off().await);
     assert_eq!(stored(&ledger), all(&run));
 
     let ledger = Arc::new(ScriptedLedger::default());
     let (run, tracked) = super::flush::tracked(&ledger).await;
-    run.publish(EventBody::Answer { text: "never".into() });
+    run.publish(EventBody::answer("never"));
     ledger.script("flush", [Fault::Hang]);
     let began = tokio::time::Instant::now();
     assert!(tracked.hand_off().await);
@@ -182,7 +182,7 @@ async fn full_batch_is_flushed_at_once() {
     ledger.until(|ledger| stored(ledger).len() as u64 == BATCH_EVENTS).await;
     assert_eq!(began.elapsed(), Duration::ZERO);
     // A few events are batched for up to half a second.
-    run.publish(EventBody::Answer { text: "few".into() });
+    run.publish(EventBody::answer("few"));
     ledger.until(|ledger| stored(ledger).len() as u64 == BATCH_EVENTS + 1).await;
     assert_eq!(began.elapsed(), Duration::from_millis(500));
     flushing.abort();
@@ -196,7 +196,7 @@ async fn unconfirmed_claim_starts_the_flush() {
     // The flush has no work, and waits.
     tokio::task::yield_now().await;
     let run = process.claim("r1").await;
-    run.publish(EventBody::Answer { text: "few".into() });
+    run.publish(EventBody::answer("few"));
     let _claim = process.live.track_unconfirmed(&run, &Mailbox::default());
     let heard = async {
         ledger.until(|ledger| ledger.count("lease") == 1).await;

@@ -72,6 +72,7 @@ pub(super) fn facts(run: &RunView, limits: &RunLimits) -> Vec<Fact> {
     let meta = run.events.iter().find(|event| event["type"] == "run_meta");
     let of_meta = |name: &str| meta.and_then(|meta| meta[name].as_str()).map(str::to_owned);
     let commit = of_meta("headSha").map(|sha| sha.chars().take(COMMIT_CHARS).collect());
+    let git_ref = with_pull_request(of_meta("ref"), meta.and_then(|meta| meta["pr"].as_u64()));
     let limited = |text: String, limit: Option<String>| match limit.filter(|_| is_live) {
         Some(limit) => format!("{text} of {limit}"),
         None => text,
@@ -92,7 +93,7 @@ pub(super) fn facts(run: &RunView, limits: &RunLimits) -> Vec<Fact> {
         fact("model", "Model", run.model.clone()),
         fact("effort", "Effort", of_meta("effort")),
         fact("repository", "Repository", run.repo.clone()),
-        fact("ref", "Ref", of_meta("ref")),
+        fact("ref", "Ref", git_ref),
         fact("commit", "Commit", commit),
         fact(
             "turns",
@@ -106,6 +107,15 @@ pub(super) fn facts(run: &RunView, limits: &RunLimits) -> Vec<Fact> {
         run.reflection_cost.map(|cost| Fact { key: "reflection", name: "Reflection", value: dollars(cost) }),
     ];
     facts.into_iter().flatten().collect()
+}
+
+/// Returns the ref with the pull request that the run is about. `assets/facts.js` has the same text.
+fn with_pull_request(git_ref: Option<String>, number: Option<u64>) -> Option<String> {
+    let number = number.map(|number| format!("pull request {number}"));
+    match (git_ref, number) {
+        (Some(git_ref), Some(number)) => Some(format!("{git_ref} · {number}")),
+        (git_ref, number) => git_ref.or(number),
+    }
 }
 
 /// Returns the totals and limits from which the script continues to count, as JSON.
@@ -156,7 +166,7 @@ mod tests {
         };
         let mut run = sample("m/one");
         run.events = vec![
-            json!({"type": "run_meta", "headSha": "8f2b1c94d0aa7e55", "ref": "main"}),
+            json!({"type": "run_meta", "headSha": "8f2b1c94d0aa7e55", "ref": "main", "pr": 12}),
             turn(None, "m/one"),
             json!({"type": "tool_call"}),
             turn(Some("summary"), "m/one"),
@@ -177,6 +187,7 @@ mod tests {
             ("context", "11k of 128k"),
             ("cost", "$0.09 of $2.00"),
             ("commit", "8f2b1c94d0aa"),
+            ("ref", "main · pull request 12"),
             ("effort", "–"),
         ] {
             assert_eq!(value(&run, &LIMITS, key).as_deref(), Some(expected), "{key}");

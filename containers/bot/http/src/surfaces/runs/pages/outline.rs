@@ -58,7 +58,7 @@ impl Outline {
                 self.settle(text("callId").as_deref(), ok, text("summary").unwrap_or_default());
             }
             "run_note" => self.items.extend(text("summary").map(Item::Note)),
-            "answer" => self.answer = text("text"),
+            "answer" => self.answer = text("raw").or_else(|| text("text")),
             _ => {}
         }
     }
@@ -95,7 +95,7 @@ mod tests {
             json!({"type": "run_note", "kind": "wrap_up", "summary": "hurry"}),
             json!({"type": "input", "text": "more"}),
             json!({"type": "something_new"}),
-            json!({"type": "answer", "text": "done"}),
+            json!({"type": "answer", "text": "*done*", "raw": "done"}),
         ];
         let call = |id: &str, summary: &str, result| Item::Call {
             call_id: Some(id.into()),
