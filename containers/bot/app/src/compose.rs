@@ -30,7 +30,7 @@ use crate::{
     environment::{self, name},
     generation,
     recorded_channels::RecordedChannels,
-    stores::{Place, Stores, require_private},
+    stores::{Kept, Place, Stores, require_private},
 };
 
 /// Everything a command needs before anything is opened.
@@ -41,7 +41,7 @@ pub struct Plan {
     pub settings: Settings,
     /// Removes every configured secret from output.
     pub redactor: Arc<Redactor>,
-    /// Runs are recorded in the ledger, so that another process can resume them.
+    /// The command serves requests, so its runs are recorded in the ledger if there is one.
     pub keeps_ledger: bool,
     /// The providers of models.
     pub providers: BTreeMap<String, ProviderConfig>,
@@ -207,6 +207,7 @@ impl Plan {
         let memory_cap = self.file.memory.records_per_scope();
         let place = Place { wanted: store, state_url, token, data_dir: &self.data_dir, memory_cap };
         let mut stores = Stores::open(&self.file.run_history, &place)?;
+        self.check_spend_cap(stores.kept)?;
         if let Some(worker) = self.file.memory.worker.as_ref().filter(|_| self.file.memory.enabled) {
             stores.keep_memory_in(worker, self.memory_token.as_ref(), memory_cap)?;
         }
@@ -216,6 +217,15 @@ impl Plan {
         Ok(stores)
     }
 
+    /// Rejects a cap of the day's costs without the history that counts them.
+    pub fn check_spend_cap(&self, kept: Kept) -> Result<(), Failure> {
+        if kept == Kept::Nothing && self.settings.money.day.is_some() {
+            let problem = "configuration: money.day needs run history: set runHistory.store";
+            return Err(Failure::InvalidInput(problem.to_owned()));
+        }
+        Ok(())
+    }
+
     /// Opens the parts and connects them.
     pub async fn build(
         self,
@@ -223,6 +233,7 @@ impl Plan {
         state_url: Option<String>,
     ) -> Result<(Core, Arc<GitWorkspaces>), Failure> {
         let stores = self.stores(store, state_url)?;
+        let keeps_ledger = self.keeps_ledger && stores.kept == Kept::RecordsAndLedger;
         let workspaces = Arc::new(self.workspaces());
         let catalog = Catalog::new(self.providers, Transport::default())
             .map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
@@ -233,7 +244,7 @@ impl Plan {
             workspaces: provider,
             store: stores.runs,
             capabilities: Capabilities {
-                ledger: self.keeps_ledger.then(|| ledger(stores.live, stores.are_shared)).transpose()?,
+                ledger: keeps_ledger.then(|| ledger(stores.live, stores.are_shared)).transpose()?,
                 memory: capabilities::memory(
                     &self.file.memory,
                     self.file.organization.clone(),

@@ -5,7 +5,7 @@ use std::{net::Ipv4Addr, path::Path, sync::Arc};
 use anyhow::Context as _;
 use ars_auth::Secret;
 use ars_bot_adapters::stores::{Client, Embedded, Proposal, Transport, Worker};
-use ars_bot_core::live::LiveStores;
+use ars_bot_core::{history::NoHistory, live::LiveStores};
 use ars_bot_ports::{Clock as _, Documents, Memory, RunStore, Schedules};
 
 use crate::{
@@ -14,6 +14,17 @@ use crate::{
     commands::Failure,
     config::{self, HistoryStore, RunHistory},
 };
+
+/// What the stores keep of runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// Run history is off.
+    Nothing,
+    /// Records. A run ends with its process.
+    Records,
+    /// Records, and the ledger of live runs.
+    RecordsAndLedger,
+}
 
 /// The stores of this process.
 pub struct Stores {
@@ -27,6 +38,8 @@ pub struct Stores {
     pub documents: Arc<dyn Documents>,
     /// Firings of schedules. An embedded store has none, because no edge Worker fires there.
     pub schedules: Option<Arc<dyn Schedules>>,
+    /// What they keep of runs.
+    pub kept: Kept,
     /// The stores are the state Worker's, which the next process reaches too.
     pub are_shared: bool,
 }
@@ -57,6 +70,7 @@ impl Stores {
                 return Err(Failure::InvalidInput(words.into()));
             }
             Some(store) => store == Store::Worker,
+            // Even without history the Worker has memory and the configuration's documents.
             None => place.state_url.is_some() || history.store == Some(HistoryStore::Worker),
         };
         let transport: Arc<dyn Transport> = if to_worker {
@@ -67,7 +81,7 @@ impl Stores {
             Arc::new(embedded.map_err(Failure::Unavailable)?)
         };
         let client = Client::over(decorated(transport)?, proposal)?.with_memory_cap(place.memory_cap);
-        Ok(Self::of(client, to_worker))
+        Ok(Self::of(client, Kept::of(place.wanted, history.store, to_worker), to_worker))
     }
 
     /// Moves memory to its own Worker (`memory.worker`).
@@ -91,12 +105,25 @@ impl Stores {
         Ok(())
     }
 
-    fn of(client: Client<Arc<dyn Transport>>, are_shared: bool) -> Self {
+    fn of(client: Client<Arc<dyn Transport>>, kept: Kept, are_shared: bool) -> Self {
         let client = Arc::new(client);
         let live = LiveStores { ledger: client.clone(), transcripts: client.clone() };
         let documents = client.clone();
         let schedules: Option<Arc<dyn Schedules>> = if are_shared { Some(client.clone()) } else { None };
-        Self { runs: client.clone(), live, documents, schedules, memory: client, are_shared }
+        let runs: Arc<dyn RunStore> =
+            if kept == Kept::Nothing { Arc::new(NoHistory) } else { client.clone() };
+        Self { runs, live, documents, schedules, memory: client, kept, are_shared }
+    }
+}
+
+impl Kept {
+    /// Returns what is kept. `--store` and `--state-url` win over `file`, and `--store` over `none`.
+    fn of(wanted: Option<Store>, configured: Option<HistoryStore>, to_worker: bool) -> Self {
+        match configured {
+            Some(HistoryStore::None) if wanted.is_none() => Self::Nothing,
+            Some(HistoryStore::File) if wanted.is_none() && !to_worker => Self::Records,
+            Some(_) | None => Self::RecordsAndLedger,
+        }
     }
 }
 

@@ -11,6 +11,11 @@ use super::StoreError;
 /// Durable run history.
 #[async_trait]
 pub trait RunStore: Send + Sync {
+    /// Returns `false` if run history is off, so that every record is dropped.
+    fn keeps_records(&self) -> bool {
+        true
+    }
+
     /// Writes a record, replacing an earlier one of the same id whole.
     async fn put(&self, record: &RunRecord) -> Result<Stored, StoreError>;
 

@@ -121,8 +121,17 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     }
     let server = supervisor.start(HttpService { listener, state, limits: connections });
     terminal::print(&format!("{}\n", serde_json::json!({ "listening": format!("http://{address}") })))?;
-    tracing::info!(%address, sandbox, network, "listening");
+    tracing::info!(%address, sandbox, network, history = history_of(&core), "listening");
     Ok(Started { core, telemetry, supervisor, server })
+}
+
+/// Returns what is kept of runs, for the log.
+fn history_of(core: &Core) -> &'static str {
+    match (core.store().keeps_records(), core.generation().is_some()) {
+        (false, _) => "off",
+        (true, false) => "records",
+        (true, true) => "records and ledger",
+    }
 }
 
 /// Starts telemetry as configured.

@@ -21,7 +21,7 @@ pub struct RunHistory {
     /// Bytes kept.
     #[serde(alias = "max_bytes")]
     pub max_bytes: Option<u64>,
-    /// Where records go.
+    /// Where records go; the data directory with a ledger if absent.
     pub store: Option<HistoryStore>,
     /// The state Worker.
     pub worker: Option<Worker>,
@@ -40,13 +40,17 @@ impl Default for RunHistory {
     }
 }
 
-/// Where records go.
+/// Where records go, and whether a ledger lets runs outlast their process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HistoryStore {
-    /// The data directory.
+    /// Nowhere, and there is no ledger: run history is off.
+    None,
+    /// The data directory, without a ledger.
     File,
-    /// The state Worker.
+    /// The data directory, with a ledger.
+    Embedded,
+    /// The state Worker, with a ledger.
     Worker,
 }
 

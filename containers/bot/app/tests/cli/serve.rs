@@ -40,6 +40,30 @@ async fn idempotency_key_outlasts_the_process() {
     assert_eq!(machine.record().await["id"], first.1["run"]["id"]);
 }
 
+/// `none` and `file` have no ledger, and `none` has no records.
+#[tokio::test]
+async fn history_and_ledger_can_be_off() {
+    for (store, history, records) in [("none", "off", 0), ("file", "records", 1)] {
+        let (machine, fake) = answering([Reply::text("done")]).await;
+        let config = machine.file("ars.toml", &format!("[runHistory]\nstore = \"{store}\"\n"));
+        let config = config.to_str().unwrap();
+        let arguments = [&SERVE[..], &["--config", config]].concat();
+        let mut server = Server::start(&mut machine.ars_with(&fake.url(), &arguments)).await;
+        let line = server.running.wait_for("\"listening\"").await;
+        assert!(line.contains(&format!("\"history\":\"{history}\"")), "{line}");
+        assert_eq!(server.health().await.get("generation"), None);
+        let (status, body) = server.ask(&json!({"text": "hi"})).await;
+        assert_eq!((status, &body["run"]["status"]), (200, &json!("completed")));
+        server.terminate().await.assert_code(0);
+        assert_eq!(machine.records().await.len(), records, "{store}");
+
+        let doctor = run(&mut machine.ars_with(&fake.url(), &["doctor", "--config", config])).await;
+        doctor.assert_code(0);
+        let words = if records == 0 { "run history is off" } else { "without a ledger" };
+        assert!(doctor.stdout.contains(words), "{}", doctor.stdout);
+    }
+}
+
 #[tokio::test]
 async fn log_lines_are_json_without_secrets() {
     let (machine, fake) = answering([]).await;
@@ -106,12 +130,14 @@ async fn failed_start_names_the_fault() {
         "worker.toml",
         "[run_history]\nstore = \"worker\"\n[run_history.worker]\nbase_url = \"https://state.example\"\n",
     );
+    let uncounted = config("uncounted.toml", "[runHistory]\nstore = \"none\"\n[money]\nday = \"5\"\n");
     let no_address = config("no_address.toml", "[run_history]\nstore = \"worker\"\n");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
     for (arguments, code, error, words) in [
         (vec!["--config", &worker], 2, "invalid_input", vec!["MEMORY_TOKEN"]),
         (vec!["--config", &no_address], 2, "invalid_input", vec!["--state-url"]),
+        (vec!["--config", &uncounted], 2, "invalid_input", vec!["money.day", "runHistory.store"]),
         (vec!["--store", "worker"], 2, "invalid_input", vec!["--state-url"]),
         (vec!["--state-url", "http://state.example"], 2, "invalid_input", vec!["https"]),
         (vec!["--state-url", "http://127.0.0.1:80@state.example"], 2, "invalid_input", vec!["https"]),

@@ -1,9 +1,11 @@
 //! Durable history of runs: which records are written, when, and with which retries.
 
+mod off;
 mod record;
 mod writer;
 
 pub use ars_runs::{COST, REFLECTION_COST};
 
+pub use off::NoHistory;
 pub use record::{RunTotals, is_provisional, record};
 pub use writer::{FinalRecord, HistoryWriter, Provisional};

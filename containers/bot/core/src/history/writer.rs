@@ -81,7 +81,7 @@ impl HistoryWriter {
         provisional
     }
 
-    /// Writes a tombstone that the shutdown does not await; returns `false` when it was outdated first.
+    /// Writes a tombstone that the shutdown does not await; returns `false` when it was outdated first or is not kept.
     ///
     /// # Errors
     /// The store's error, behind its retries.
@@ -96,7 +96,7 @@ impl HistoryWriter {
             if is_outdated() {
                 return Ok(false);
             }
-            self.store.put(record).await.map(|_| true)
+            self.store.put(record).await.map(|put| put.stored)
         };
         Policy::RECORD.run(&record.id, attempt).await
     }

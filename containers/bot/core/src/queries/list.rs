@@ -39,6 +39,8 @@ pub struct Page {
     pub older: Option<Cursor>,
     /// The history did not answer, so stored runs are missing.
     pub store_unavailable: bool,
+    /// Run history is off, so a finished run leaves the list with the registry.
+    pub history_off: bool,
 }
 
 /// Every run that is known without the history.
@@ -115,7 +117,8 @@ impl Queries {
         stored.runs.retain(|run| known.is_final(run));
         let (finished, older) = merge(summaries(known.finished), stored, cursor.as_ref(), limit);
         let active = if has_active { summaries(known.active) } else { Vec::new() };
-        Page { active, finished, older, store_unavailable }
+        let history_off = !self.context.store().keeps_records();
+        Page { active, finished, older, store_unavailable, history_off }
     }
 
     /// Returns every live run that the viewer may read, and the registry's finished ones.

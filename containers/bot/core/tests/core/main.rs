@@ -6,6 +6,7 @@ mod commands;
 mod dispatch;
 mod draining;
 mod follow_ups;
+mod history_off;
 mod live;
 mod load;
 mod memory;

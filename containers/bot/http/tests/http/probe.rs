@@ -38,6 +38,33 @@ async fn probe_has_exactly_the_specified_fields() {
     assert!(body["process"]["eventLoopLagP99Ms"].is_number());
 }
 
+/// Without run history and ledger there is no generation, and a page lives as long as its run.
+#[tokio::test]
+async fn pages_end_with_their_runs_without_history() {
+    let bot = Bot::without_history().await;
+    let (_, probe) = get(&bot, "/healthz").await;
+    assert_eq!(probe.get("generation"), None, "{probe}");
+    bot.script(&["done"]);
+    let request = json!({ "text": "hi", "history": [] });
+    let answer =
+        Client::new().post(bot.url("/ingress")).bearer_auth("good").json(&request).send().await.unwrap();
+    let answer: Value = answer.json().await.unwrap();
+    let page = async |path: String| {
+        let response = reqwest::get(bot.url(&path)).await.unwrap();
+        (response.status().as_u16(), response.text().await.unwrap())
+    };
+    let run = format!("/runs/{}", answer["run"]["id"].as_str().unwrap());
+    assert_eq!(page(run.clone()).await.0, 200);
+    bot.clock.advance(61_000);
+    for path in [run.clone(), format!("{run}/events"), format!("{run}/friction")] {
+        assert_eq!(page(path.clone()).await.0, 404, "{path}");
+    }
+    let (status, index) = page("/runs?all=1".to_owned()).await;
+    assert!(status == 200 && index.contains("runHistory.store") && !index.contains(&run), "{index}");
+    let (status, report) = get(&bot, "/api/friction.report").await;
+    assert_eq!((status, &report["code"]), (503, &json!("unavailable")));
+}
+
 #[tokio::test]
 async fn a_drain_shows_in_the_probe() {
     let bot = Bot::start().await;

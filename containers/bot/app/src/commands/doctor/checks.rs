@@ -16,7 +16,7 @@ use tokio::{process::Command, task::spawn_blocking, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::finding::Finding;
-use crate::{compose::Plan, config::HistoryStore};
+use crate::{compose::Plan, config::HistoryStore, stores::Kept};
 
 /// Timeout of the call of a model.
 const MODEL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -96,6 +96,17 @@ pub(super) async fn model(plan: &Plan) -> Finding {
 pub(super) async fn store(plan: &Plan, state_url: Option<String>) -> Finding {
     const CHECK: &str = "store";
     let place = plan.data_dir.display().to_string();
+    if plan.file.run_history.store == Some(HistoryStore::None) {
+        const MEND: &str = "set runHistory.store to embedded or worker";
+        return match plan.check_spend_cap(Kept::Nothing) {
+            Ok(()) => Finding::warning(
+                CHECK,
+                "run history is off: an ended run leaves no record, and a run ends with its process",
+                MEND,
+            ),
+            Err(failure) => Finding::failure(CHECK, failure.message(), MEND),
+        };
+    }
     let is_embedded = state_url.is_none() && plan.file.run_history.store != Some(HistoryStore::Worker);
     if is_embedded && !plan.data_dir.exists() {
         return match usable_parent(&plan.data_dir) {
@@ -119,6 +130,10 @@ pub(super) async fn store(plan: &Plan, state_url: Option<String>) -> Finding {
     };
     let newest = ListRequest { limit: Some(1), ..ListRequest::default() };
     match timeout(CHECK_TIMEOUT, stores.runs.list(&newest)).await {
+        Ok(Ok(_)) if stores.kept == Kept::Records => Finding::ok(
+            CHECK,
+            format!("the store in {place} answers; without a ledger, a run ends with its process"),
+        ),
         Ok(Ok(_)) if is_embedded => Finding::ok(CHECK, format!("the embedded store in {place} answers")),
         Ok(Ok(_)) => Finding::ok(CHECK, "the state Worker answers"),
         Ok(Err(error)) => Finding::failure(CHECK, error.to_string(), mend),

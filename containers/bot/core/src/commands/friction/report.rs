@@ -14,6 +14,8 @@ use crate::queries::RunEntry;
 const DEFAULT_RUNS: usize = 500;
 /// Most runs that are analyzed.
 const MAX_RUNS: usize = 1_000;
+/// The answer without run history.
+const HISTORY_OFF: &str = "run history is off, so there are no runs to report on: set runHistory.store";
 
 /// The command.
 pub(in super::super) struct Report;
@@ -115,6 +117,9 @@ impl Command for Report {
     type Output = Reported;
 
     async fn run(call: Call<'_>, input: Input) -> Result<Reported, CommandError> {
+        if !call.context.store().keeps_records() {
+            return Err(CommandError::unavailable(HISTORY_OFF));
+        }
         let limit = input.limit.unwrap_or(DEFAULT_RUNS).min(MAX_RUNS);
         let runs = call.queries().finished_since(call.viewer, input.since_ms, limit).await;
         let runs = runs.map_err(|error| CommandError::store("the run history", &error))?;

@@ -84,7 +84,7 @@ async fn list_requests_read_no_more_than_shown() {
     desk.output(&operator(), "friction.report", json!({})).await;
     let lists = desk.runs.lists.lock().unwrap();
     let requested: Vec<_> = lists.iter().map(|list| (list.diagnosis, list.max_scanned)).collect();
-    assert_eq!(requested, [(Some(false), Some(5_000)), (Some(true), None)]);
+    assert_eq!(requested, [(Some(false), Some(5_000)), (Some(true), Some(5_000))]);
 }
 
 /// A listed run is metadata: no title, no event, no diagnosis.

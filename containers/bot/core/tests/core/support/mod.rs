@@ -21,7 +21,7 @@ use std::{
 
 use ars_agent::{ModelTurn, Part, Role, StopReason, Turn, Usage};
 use ars_auth::{Actor, Grants};
-use ars_bot_core::{Capabilities, Core, Deps, settings::Settings};
+use ars_bot_core::{Capabilities, Core, Deps, history::NoHistory, settings::Settings};
 use ars_bot_ports::{Choices, IncomingMessage, *};
 use ars_events::{ActorKind, Redactor};
 use ars_runs::{RunRecord, StoredRun};
@@ -437,10 +437,25 @@ pub fn world_of(
     capabilities: Capabilities,
     change: impl FnOnce(Settings) -> Settings,
 ) -> World {
-    let model = Arc::new(ScriptedModel { moves: Mutex::new(moves.into()), ..ScriptedModel::default() });
     let store = Arc::new(MemoryStore::default());
-    let workspace = Arc::new(EchoWorkspace::default());
     let as_store: Arc<dyn RunStore> = Arc::<MemoryStore>::clone(&store);
+    World { store, ..world_over(as_store, moves, capabilities, change) }
+}
+
+/// A core without run history.
+pub fn world_without_history(moves: Vec<Move>) -> World {
+    world_over(Arc::new(NoHistory), moves, Capabilities::default(), |settings| settings)
+}
+
+/// A core over this history. The store of its doubles stays empty.
+fn world_over(
+    history: Arc<dyn RunStore>,
+    moves: Vec<Move>,
+    capabilities: Capabilities,
+    change: impl FnOnce(Settings) -> Settings,
+) -> World {
+    let model = Arc::new(ScriptedModel { moves: Mutex::new(moves.into()), ..ScriptedModel::default() });
+    let workspace = Arc::new(EchoWorkspace::default());
     let repository = |name: &str, origin: &str| Repository { name: name.into(), origin: origin.into() };
     let settings = Settings {
         default_model: ModelRef::parse("scripted/m").ok(),
@@ -458,12 +473,12 @@ pub fn world_of(
         clock: Arc::new(TickingClock::default()),
         models: Arc::new(OneModel(Arc::clone(&model))),
         workspaces: Arc::new(OneWorkspace(Arc::clone(&workspace))),
-        store: as_store,
+        store: history,
         capabilities,
         redactor: Arc::new(Redactor::new(vec!["canary-value".into()])),
         settings,
     });
-    World { core, model, store, workspace }
+    World { core, model, store: Arc::default(), workspace }
 }
 
 pub fn message(text: &str) -> IncomingMessage {

@@ -92,6 +92,7 @@ pub(crate) struct IndexPage {
     rows: Vec<Row>,
     older: Option<String>,
     store_failed: bool,
+    history_off: bool,
     now: UnixMillis,
 }
 
@@ -108,6 +109,7 @@ impl IndexPage {
             rows: runs.into_iter().map(Row::new).collect(),
             older: page.older.map(|cursor| listing.url(Some(&cursor))),
             store_failed: page.store_unavailable,
+            history_off: page.history_off,
             now,
         }
     }
