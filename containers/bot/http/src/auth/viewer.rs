@@ -1,8 +1,7 @@
 //! The gate of the dashboard: run pages, command routes, metrics and routes of absent subsystems.
 //!
 //! In mode `token` the one secret stands for the one configured actor; people exchange it for a session's cookie. In
-//! mode `access` a proxy names the actor. Mode `none` has no credential and serves this machine only. Its user can read
-//! the store's file and the process's memory anyway, so the viewer is granted every channel.
+//! mode `access` a proxy names the actor. Mode `none` has no credential and serves this machine only (docs/decisions/0018).
 //! See docs/reference/runs.md#viewers.
 
 use std::{
@@ -11,7 +10,7 @@ use std::{
 };
 
 use ars_auth::{
-    Actor, Denied, Grants, Secret, Set, Viewer,
+    Actor, Denied, Secret, Viewer,
     access::Identity,
     bearer,
     dashboard::{by_loopback, by_token, is_forwarding_header},
@@ -191,7 +190,7 @@ fn by_peer(peer: Option<IpAddr>, host: Option<&str>, public_base_url: Option<&st
     if let Some(host) = host {
         by_loopback(IpAddr::from([127, 0, 0, 1]), Some(&format!("http://{host}")))?;
     }
-    Ok(actor.with(&Grants { channels: Set::All, ..Grants::default() }))
+    Ok(actor)
 }
 
 #[cfg(test)]
@@ -225,9 +224,12 @@ mod tests {
     }
 
     #[test]
-    fn local_viewer_reads_every_run() {
+    fn local_viewer_reads_public_and_own_runs() {
         let viewer = Viewer::new(by_peer(Some(IpAddr::from([127, 0, 0, 1])), None, None).unwrap());
-        assert!(viewer.may_read("http:default", Visibility::Machine, "http:ann"));
-        assert!(!viewer.may_stop("http:default", Visibility::Machine));
+        assert!(viewer.may_read("slack:C1", Visibility::Public, "slack:U1"));
+        assert!(viewer.may_read("http:default", Visibility::Machine, "access:loopback"));
+        for hidden in [Visibility::Machine, Visibility::Private, Visibility::Dm] {
+            assert!(!viewer.may_read("http:default", hidden, "http:ann"), "{hidden}");
+        }
     }
 }

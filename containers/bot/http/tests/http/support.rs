@@ -12,9 +12,10 @@ use std::{
 };
 
 use ars_agent::{ModelTurn, Part, StopReason, Usage};
-use ars_auth::{Secret, TokenMap};
+use ars_auth::{Secret, Set, TokenMap};
 use ars_bot_core::{
     Capabilities, Core, Deps,
+    history::NoHistory,
     registry::{RunFacts, RunHandle},
     settings::Settings,
 };
@@ -324,6 +325,14 @@ impl Bot {
         Self::with_capabilities(dashboard, tokens, settings, Capabilities::default()).await
     }
 
+    /// Starts a bot without run history.
+    pub async fn without_history() -> Self {
+        let (gate, tokens) = (Dashboard::default(), TOKENS);
+        let history = Some(Arc::new(NoHistory) as Arc<dyn RunStore>);
+        Self::over(history, gate, tokens, Settings::default(), Capabilities::default(), Default::default())
+            .await
+    }
+
     /// Starts a bot with these limits.
     pub async fn within(limits: ConnectionLimits, streams: StreamLimits) -> Self {
         let (gate, capabilities) = (Dashboard::default(), Capabilities::default());
@@ -345,8 +354,25 @@ impl Bot {
         tokens: &str,
         settings: Settings,
         capabilities: Capabilities,
+        limits: (ConnectionLimits, StreamLimits),
+    ) -> Self {
+        Self::over(None, dashboard, tokens, settings, capabilities, limits).await
+    }
+
+    /// Starts a bot over this history, or over its double.
+    async fn over(
+        history: Option<Arc<dyn RunStore>>,
+        dashboard: Dashboard,
+        tokens: &str,
+        settings: Settings,
+        capabilities: Capabilities,
         (limits, streams): (ConnectionLimits, StreamLimits),
     ) -> Self {
+        let mut settings = settings;
+        if matches!(dashboard, Dashboard::Loopback) {
+            // The runs of these tests are those of the HTTP ingress, which no session reads without their channel.
+            settings.grants.entry("access:loopback".to_owned()).or_default().channels = Set::All;
+        }
         let clock = Arc::new(ManualClock(AtomicI64::new(1_760_000_000_000)));
         let model = Arc::new(ScriptedModel::default());
         let store = Arc::new(MemoryStore::default());
@@ -357,7 +383,7 @@ impl Bot {
             clock: as_clock,
             models: Arc::new(OneModel(Arc::clone(&model))),
             workspaces: Arc::<Trees>::clone(&trees),
-            store: as_store,
+            store: history.unwrap_or(as_store),
             capabilities,
             redactor: Arc::new(Redactor::new(Vec::new())),
             settings: Settings { default_model: ModelRef::parse("scripted/m").ok(), ..settings },
