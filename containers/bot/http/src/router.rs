@@ -13,6 +13,9 @@ use crate::{
     surfaces::{admin, api, health, ingress, mcp, runs, session},
 };
 
+/// The methods of a route that checks the method itself.
+const METHODS: &[&str] = &["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE"];
+
 /// A path with the handler of one or all of its methods.
 struct Route {
     methods: &'static [&'static str],
@@ -35,7 +38,6 @@ pub fn router(state: HttpState) -> Router {
 }
 
 /// Returns method and path of every route. All other paths reach the fallback.
-/// A route that checks the method itself counts as `GET` and `POST`.
 pub fn routes() -> Vec<(&'static str, &'static str)> {
     let routes = [machines(), operators(), people(), others()];
     let pairs = |route: Route| route.methods.iter().map(move |method| (*method, route.path));
@@ -47,7 +49,7 @@ fn group(routes: Vec<Route>) -> Router<HttpState> {
 }
 
 fn read<H: Handler<T, HttpState>, T: 'static>(path: &'static str, handler: H) -> Route {
-    Route { methods: &["GET"], path, handler: get(handler) }
+    Route { methods: &["GET", "HEAD"], path, handler: get(handler) }
 }
 
 fn write<H: Handler<T, HttpState>, T: 'static>(path: &'static str, handler: H) -> Route {
@@ -55,7 +57,7 @@ fn write<H: Handler<T, HttpState>, T: 'static>(path: &'static str, handler: H) -
 }
 
 fn all<H: Handler<T, HttpState>, T: 'static>(path: &'static str, handler: H) -> Route {
-    Route { methods: &["GET", "POST"], path, handler: any(handler) }
+    Route { methods: METHODS, path, handler: any(handler) }
 }
 
 fn machines() -> Vec<Route> {
