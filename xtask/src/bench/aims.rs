@@ -29,6 +29,8 @@ pub const PER_IDLE_RUN: Aim = Aim { what: "memory of a waiting run", most: 1.0, 
 pub const TO_ACCEPTED: Aim = Aim { what: "request to 202, p50", most: 10.0, unit: "ms" };
 /// Age of an event before the eyes of [`WATCHED_BY`] viewers.
 pub const EVENT_AGE: Aim = Aim { what: "age of an event, p99", most: 20.0, unit: "ms" };
+/// A page of `runs.list` over HTTP beside SQLite alone, which reads the same values of the same rows.
+pub const LIST: Aim = Aim { what: "runs.list / raw values, p50", most: 3.0, unit: "times" };
 /// The viewers that [`EVENT_AGE`] speaks of.
 pub const WATCHED_BY: usize = 100;
 
