@@ -39,10 +39,11 @@ const PAGES: usize = 8;
 /// The parts of the source that a picture shows.
 /// They are the templates, their assets, and the code that fills the templates.
 /// The code that finds the facts of a page is much wider and changes for other reasons, so it is no source.
-const SOURCES: [&str; 3] = [
+const SOURCES: [&str; 4] = [
     "containers/bot/http/templates",
     "containers/bot/http/assets",
     "containers/bot/http/src/surfaces/runs/pages",
+    "containers/bot/http/src/surfaces/session",
 ];
 /// The file with their digests, beside the pictures.
 const DIGESTS: &str = "SOURCES";
@@ -150,7 +151,7 @@ async fn every_page(browser: &Browser) -> (Bot, Vec<(&'static str, String)>) {
     );
     bot.trees.insert(&done, DIFF);
     play(&bot, &done, "anthropic/some-model");
-    done.publish(EventBody::Answer { text: ANSWER.into() });
+    done.publish(EventBody::answer(ANSWER));
     done.set_cost(Some(184_000));
     done.finish(RunStatus::Completed);
     bot.clock.advance(2_000);
