@@ -1,4 +1,4 @@
-//! The timed stages of a request before its run exists, within a bound (docs/reference/events.md#spans).
+//! The stages of a request before its run exists, within a bound (docs/reference/events.md#spans).
 
 use std::collections::VecDeque;
 

@@ -81,7 +81,8 @@ impl HistoryWriter {
         provisional
     }
 
-    /// Writes a tombstone that the shutdown does not await; returns `false` when it was outdated first or is not kept.
+    /// Writes a tombstone that the shutdown does not await.
+    /// Returns `false` when it was outdated first, or when history is off.
     ///
     /// # Errors
     /// The store's error, behind its retries.

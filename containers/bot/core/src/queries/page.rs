@@ -101,8 +101,8 @@ impl Queries {
         RunPage { runs, next, store_unavailable }
     }
 
-    /// Returns finished runs from the history, newest first. It may return fewer than there are, because the number of
-    /// searched rows is bounded.
+    /// Returns finished runs from the history, newest first.
+    /// It may return fewer than there are, because the number of searched rows is bounded.
     ///
     /// # Errors
     ///
