@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use ars_engine::{Engine, Image, Run, bot_image, image_context};
+use ars_engine::{Engine, Image, Run, bot_image, image_context, resident_context};
 use clap::Args;
 
 use crate::terminal::Step;
@@ -28,6 +28,9 @@ pub struct Options {
     /// Only build the bot and write the image's context, for a deployment
     #[arg(long)]
     pub context: bool,
+    /// With --context: write that of residents instead of the bot's
+    #[arg(long, requires = "context")]
+    pub resident: bool,
 }
 
 /// Builds the image, starts it a few times, and prints its size and the time to its first answer.
@@ -35,7 +38,8 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     if options.context {
         let step = Step::begin("context of the image");
-        let context = image_context(&|line| step.update(line))?;
+        let write = if options.resident { resident_context } else { image_context };
+        let context = write(&|line| step.update(line))?;
         step.done(&context.display().to_string());
         return Ok(());
     }

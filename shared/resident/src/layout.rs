@@ -9,6 +9,8 @@ use crate::pool::PoolUser;
 
 /// Everything of the resident.
 pub const WORKSPACE: &str = "/workspace";
+/// Homes of users.
+pub const HOMES: &str = "/home";
 /// The bare mirror. Users of threads cannot enter it.
 pub const MIRROR: &str = "/workspace/mirror";
 /// The checkout of the default branch.
@@ -35,6 +37,8 @@ pub const DEPS_INSTALLING: &str = "/workspace/.resident/deps-installing";
 pub const RUNTIME: &str = "/workspace/.resident/runtime";
 /// Archives on their way.
 pub const TRANSFERS: &str = "/workspace/.resident/transfers";
+/// Streams of commands in progress.
+pub const STREAMS: &str = "/workspace/.resident/streams";
 /// Maximum characters of the readable part of a folder's name.
 const SLUG_MAX_CHARS: usize = 60;
 /// Bytes of the digest in a folder's name.

@@ -12,6 +12,10 @@ use crate::refusal::{Refusal, Token};
 
 /// Number of the first pool user.
 const FIRST: u8 = 2;
+/// Name of the build user.
+pub const BUILD_USER: &str = "worker1";
+/// Id of the build user in the image.
+pub const BUILD_UID: u32 = 2_001;
 /// Users in the pool.
 pub const POOL_USERS_MAX: u8 = 16;
 

@@ -1,4 +1,4 @@
-//! The bot as one static binary, for an image that holds nothing else.
+//! The service's programs as static binaries, for images of any libc.
 
 use std::path::PathBuf;
 
@@ -13,14 +13,25 @@ pub const MUSL_TARGET: &str = "x86_64-unknown-linux-musl";
 const PROFILE: &str = "image";
 /// The bot's package and binary.
 const BOT: &str = "ars";
+/// The package and binary of the daemon of residents.
+const SANDBOXD: &str = "ars-sandboxd";
 
 /// Builds the bot and sets up the toolchain; the first time takes minutes.
 pub fn bot_binary(progress: Progress<'_>) -> Result<PathBuf> {
+    static_binary(BOT, progress)
+}
+
+/// Builds the daemon of residents and sets up the toolchain.
+pub fn sandboxd_binary(progress: Progress<'_>) -> Result<PathBuf> {
+    static_binary(SANDBOXD, progress)
+}
+
+fn static_binary(package: &str, progress: Progress<'_>) -> Result<PathBuf> {
     debian::ensure_packages(&debian::IMAGE, progress)?;
     ensure_target(MUSL_TARGET, progress)?;
     let mut build = cargo("build");
-    build.args(["--package", BOT, "--bin", BOT, "--profile", PROFILE, "--target", MUSL_TARGET]);
+    build.args(["--package", package, "--bin", package, "--profile", PROFILE, "--target", MUSL_TARGET]);
     build.current_dir(repo_root());
     run_tool(build, "cargo", progress)?;
-    Ok(target_dir(&repo_root())?.join(MUSL_TARGET).join(PROFILE).join(BOT))
+    Ok(target_dir(&repo_root())?.join(MUSL_TARGET).join(PROFILE).join(package))
 }

@@ -12,7 +12,7 @@ use ars_workerd::{Progress, repo_root};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::{Engine, bot_binary, stamp};
+use crate::{Engine, bot_binary, sandboxd_binary, stamp};
 
 /// The image's name; its tag is a digest of the content.
 const NAME: &str = "ars-bot";
@@ -68,6 +68,17 @@ pub fn image_context(progress: Progress<'_>) -> Result<PathBuf> {
         fs::create_dir_all(&to)?;
         copy(&skill.path().join(SKILL), &to.join(SKILL))?;
     }
+    fs::write(dir.join(STAMP), format!("{}\n", stamp())).context("the stamp")?;
+    Ok(dir)
+}
+
+/// Builds the daemon of residents, writes the context of their image and returns its folder.
+/// The instructions are in `containers/resident/Dockerfile`.
+pub fn resident_context(progress: Progress<'_>) -> Result<PathBuf> {
+    let binary = sandboxd_binary(progress)?;
+    let dir = repo_root().join("containers/resident/build");
+    fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+    copy(&binary, &dir.join("ars-sandboxd"))?;
     fs::write(dir.join(STAMP), format!("{}\n", stamp())).context("the stamp")?;
     Ok(dir)
 }

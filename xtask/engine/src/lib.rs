@@ -17,10 +17,10 @@ mod podman;
 mod reaper;
 mod stamp;
 
-pub use binary::{MUSL_TARGET, bot_binary};
+pub use binary::{MUSL_TARGET, bot_binary, sandboxd_binary};
 pub use containers::{Container, Run, address_for_containers};
 pub use engine::Engine;
-pub use image::{Image, bot_image, image_context, stamped_again};
+pub use image::{Image, bot_image, image_context, resident_context, stamped_again};
 pub use stamp::stamp;
 
 /// The name by which a container reaches the machine it runs on, with every engine.

@@ -11,7 +11,9 @@ use crate::snapshot::Snapshot;
 /// Permissions of the state folder.
 const STATE_MODE: u32 = 0o700;
 /// Permissions of the mirror: the build user reads it, users of threads cannot enter it.
-const MIRROR_MODE: u32 = 0o750;
+pub const MIRROR_MODE: u32 = 0o750;
+/// Setting of the mirror that keeps checkpoints: a fetch neither prunes nor overwrites them.
+const OWN_REFS: &str = "remote.origin.fetch=^refs/ars/*";
 /// Folder of dependencies that snapshots leave out.
 const DEPS_FOLDER: &str = "node_modules";
 
@@ -59,7 +61,7 @@ pub fn cycle_step(step: Step, context: &CycleContext<'_>, budget_ms: i64) -> Opt
             root(Operation::MakeDir { path: STATE.to_owned(), mode: STATE_MODE, owner: User::ROOT })
         }
         Step::Clone => {
-            let args = ["clone", "--mirror", "--", context.origin, MIRROR];
+            let args = ["clone", "--mirror", "--config", OWN_REFS, "--", context.origin, MIRROR];
             locked(remote_git("/", &args, context.has_token))
         }
         Step::LockMirror => {

@@ -16,6 +16,6 @@ pub use attach::{AttachContext, attach};
 pub use command::{
     EXEC_TIMEOUT_DEFAULT_MS, EXEC_TIMEOUT_MAX_MS, OP_TIMEOUT_MS, exec, exec_timeout_ms, op, read, write,
 };
-pub use cycle::{CycleContext, cycle_step};
+pub use cycle::{CycleContext, MIRROR_MODE, cycle_step};
 pub use step::{Operation, PlanStep, Root, Unprivileged, User};
-pub use thread::{check, check_credential, checkpoint, evict, install, kill, write_credential};
+pub use thread::{check, check_credential, checkpoint, evict, install, kill, sweep_deps, write_credential};

@@ -196,6 +196,11 @@ pub enum Operation {
         /// Key of the entry.
         key: LockfileKey,
     },
+    /// Remove store entries that were not used for a day.
+    SweepDeps {
+        /// Keys of entries that stay.
+        keep: Vec<LockfileKey>,
+    },
     /// Print the lockfiles at a commit, from the mirror.
     LockfileListing {
         /// Commit.

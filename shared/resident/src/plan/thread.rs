@@ -66,3 +66,9 @@ pub fn evict(
     steps.push(PlanStep::root("home-clean", Operation::CleanHome { user }));
     steps
 }
+
+/// Returns the step that removes unused store entries.
+/// The entries of the checkout and of bound trees stay.
+pub fn sweep_deps(keep: Vec<LockfileKey>) -> PlanStep {
+    PlanStep::root("deps-sweep", Operation::SweepDeps { keep }).within(INSTALL_TIMEOUT_MS)
+}

@@ -25,6 +25,8 @@ const STORE: &str = "shared/store";
 const PORTS: &str = "containers/bot/ports";
 /// The tools of the bot's agents.
 const TOOLS: &str = "containers/bot/tools";
+/// The daemon of residents.
+const SANDBOXD: &str = "containers/resident/sandboxd";
 /// Decisions about an owned container.
 const CONTAINER: &str = "shared/container";
 /// Decisions about a proxied request. It lists the variables that reach a container.
@@ -84,7 +86,8 @@ fn may_use(from: &str, to: &str) -> bool {
         ["containers", "bot", "ports"] => is_logic(to) && to != SQL_NATIVE,
         ["containers", "bot", "tools"] => to == PORTS || (is_logic(to) && to != SQL_NATIVE),
         ["containers", "bot", "core"] => [PORTS, TOOLS].contains(&to) || (is_logic(to) && to != SQL_NATIVE),
-        ["containers", "bot", "app"] => to.starts_with("containers/bot/") || is_logic(to),
+        // It also runs residents on its own machine.
+        ["containers", "bot", "app"] => to.starts_with("containers/bot/") || to == SANDBOXD || is_logic(to),
         // It subscribes to facades and is independent of the bot's parts.
         ["containers", "bot", "telemetry"] => is_l0_or_l1(to),
         // An adapter implements a port: it depends neither on the life of a run nor on its tools.
@@ -92,6 +95,8 @@ fn may_use(from: &str, to: &str) -> bool {
         ["containers", "bot", _] => {
             ["containers/bot/core", PORTS, TOOLS].contains(&to) || (is_logic(to) && to != SQL_NATIVE)
         }
+        // It knows plans and the interface of their steps, and no part of the bot.
+        ["containers", "resident", _] => is_logic(to) && to != SQL_NATIVE,
         // It uses the service from outside and shares vocabulary only, such as the token map and the names of a
         // container's variables.
         ["xtask"] => to.starts_with("xtask/") || is_l0_or_l1(to) || to == PROXY,
@@ -143,7 +148,8 @@ mod tests {
     const FOLDERS: &str = "shared/types shared/wire shared/sql shared/store shared/runs shared/friction shared/agent \
         shared/container shared/proxy shared/sql-native shared/testkit durable-objects/platform durable-objects/stores \
         durable-objects/bot workers/state containers/bot/ports containers/bot/tools containers/bot/core \
-        containers/bot/http containers/bot/adapters containers/bot/telemetry containers/bot/app tests/workerd xtask";
+        containers/bot/http containers/bot/adapters containers/bot/telemetry containers/bot/app \
+        containers/resident/sandboxd tests/workerd xtask";
 
     fn breaches(from: &'static str, to: &'static str) -> Vec<Violation> {
         let uses = [to];
@@ -186,6 +192,8 @@ mod tests {
             ("containers/bot/app", "shared/testkit"),
             ("containers/bot/app", "tests/workerd"),
             ("containers/bot/app", "durable-objects/platform"),
+            ("containers/resident/sandboxd", "containers/bot/ports"),
+            ("containers/bot/core", "containers/resident/sandboxd"),
             ("xtask", "containers/bot/app"),
         ];
         for (from, to) in wrong {

@@ -1,0 +1,34 @@
+//! The confinement of a program on a host, which the caller supplies.
+
+use std::{ffi::OsString, io, path::PathBuf};
+
+/// The folders of one program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Folders that it may change.
+    pub writable: Vec<PathBuf>,
+    /// Folders of the workspace that it may read.
+    pub readable: Vec<PathBuf>,
+    /// Its folder for temporary files, in one of `writable`.
+    pub temporary: PathBuf,
+    /// It is a command of a caller or of the command table, which may need the network.
+    pub has_network: bool,
+}
+
+/// Confines programs that a repository or a caller chose.
+pub trait Confine: Send + Sync + 'static {
+    /// Returns the words that precede a program.
+    fn words(&self, place: &Place) -> Vec<OsString>;
+
+    /// Restricts this thread and the programs that it starts. The thread lives as long as its program.
+    ///
+    /// # Errors
+    /// The program is not started.
+    fn restrict_thread(&self, place: &Place) -> io::Result<()>;
+
+    /// Returns more environment variables of a program, such as the address of a proxy.
+    fn variables(&self, place: &Place) -> Vec<(OsString, OsString)> {
+        let _ = place;
+        Vec::new()
+    }
+}

@@ -1,0 +1,163 @@
+//! The daemon: accepts steps and performs them in order of the mirror's lock.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use ars_resident::daemon::{
+    Answer, CancelAnswer, CancelRequest, DiskRequest, FailureKind, Job, Status, StepEnd, StepFailure,
+    StepRequest,
+};
+use ars_resident::disk::Sample;
+use ars_resident::names::BackupId;
+use ars_resident::pool::POOL_USERS_MAX;
+use tokio::sync::MutexGuard;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    archive, disk,
+    failure::{OpenError, Result},
+    git,
+    running::Registry,
+    runtime::Runtime,
+    settings::Settings,
+    step::{Progress, Shared, StepContext},
+    steps,
+    stop::Stop,
+};
+
+/// Timeout of a measurement of the disk.
+const DISK_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The daemon of one workspace.
+#[derive(Debug)]
+pub struct Daemon {
+    runtime: Arc<Runtime>,
+    /// The lock of the mirror. It is fair.
+    mirror: tokio::sync::Mutex<()>,
+    shared: Shared,
+}
+
+impl Daemon {
+    /// Prepares the workspace, and ends processes that an earlier daemon left in it.
+    ///
+    /// # Errors
+    /// The workspace cannot be prepared, or a program is missing.
+    pub fn open(settings: Settings) -> std::result::Result<Self, OpenError> {
+        let runtime = Runtime::open(settings)?;
+        git::write_settings(&runtime).map_err(OpenError::Workspace)?;
+        steps::remove_debris(&runtime).map_err(OpenError::Workspace)?;
+        let http = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .build()
+            .map_err(|error| OpenError::Workspace(std::io::Error::other(error)))?;
+        let shared = Shared { registry: Registry::default(), installs: Mutex::default(), http };
+        Ok(Self { runtime: Arc::new(runtime), mirror: tokio::sync::Mutex::new(()), shared })
+    }
+
+    /// Performs a step. Its processes end before it does. `cancel` ends it.
+    pub async fn perform(
+        &self,
+        request: &StepRequest,
+        progress: &Progress,
+        cancel: &CancellationToken,
+    ) -> StepEnd {
+        let start = Instant::now();
+        let mut lock_wait = Duration::ZERO;
+        let result = self.guarded(request, progress, cancel, &mut lock_wait).await;
+        StepEnd { result, lock_wait_ms: millis(lock_wait), duration_ms: millis(start.elapsed()) }
+    }
+
+    /// Cancels steps and waits until their processes ended.
+    pub async fn cancel(&self, request: CancelRequest) -> CancelAnswer {
+        let is_included = |job: Job| match (request.job, job) {
+            (Job::Cycle { attempt }, Job::Cycle { attempt: other }) => other <= attempt,
+            (this, other) => this == other,
+        };
+        if let Job::Cycle { attempt } = request.job {
+            self.shared.registry.fence(attempt);
+        }
+        CancelAnswer { ended: self.shared.registry.end(is_included).await }
+    }
+
+    /// Returns the state of the daemon.
+    pub fn status(&self) -> Status {
+        let (fenced_attempt, running) = self.shared.registry.list();
+        Status {
+            runtime: self.runtime.id.clone(),
+            build: self.runtime.settings.build.clone(),
+            pool_users: POOL_USERS_MAX,
+            fenced_attempt,
+            running,
+        }
+    }
+
+    /// Measures the disk.
+    ///
+    /// # Errors
+    /// The size of the disk cannot be read.
+    pub async fn disk(&self, request: &DiskRequest) -> std::result::Result<Sample, StepFailure> {
+        disk::sample(&self.runtime, request, &Stop::new(CancellationToken::new(), DISK_TIMEOUT)).await
+    }
+
+    /// Returns the path of an archive that the engine reads or writes.
+    ///
+    /// # Errors
+    /// The path cannot be mapped.
+    pub fn transfer_path(&self, backup: &BackupId) -> std::result::Result<PathBuf, StepFailure> {
+        archive::transfer_path(&self.runtime, backup)
+    }
+
+    async fn guarded(
+        &self,
+        request: &StepRequest,
+        progress: &Progress,
+        cancel: &CancellationToken,
+        lock_wait: &mut Duration,
+    ) -> Result<Answer> {
+        let registry = &self.shared.registry;
+        let entry = registry.register(request.job, &request.step.name, cancel)?;
+        if let Job::Cycle { attempt } = request.job {
+            registry.end(|job| matches!(job, Job::Cycle { attempt: other } if other < attempt)).await;
+        }
+        let timeout = Duration::from_millis(u64::try_from(request.step.timeout_ms).unwrap_or(0));
+        let start = Instant::now();
+        let lock = match request.step.needs_lock {
+            true => Some(self.lock_mirror(request, timeout, &entry.token).await?),
+            false => None,
+        };
+        *lock_wait = start.elapsed();
+        let stop = Stop::new(entry.token.clone(), timeout);
+        let context = StepContext { shared: &self.shared, runtime: &self.runtime, request, stop, progress };
+        let result = steps::perform(&context).await;
+        drop(lock);
+        result.map_err(|failure| StepFailure {
+            free_kib: failure.free_kib.or_else(|| self.runtime.free_kib()),
+            ..failure
+        })
+    }
+
+    /// Waits for the lock of the mirror.
+    async fn lock_mirror(
+        &self,
+        request: &StepRequest,
+        timeout: Duration,
+        token: &CancellationToken,
+    ) -> Result<MutexGuard<'_, ()>> {
+        let limit = request.lock_wait_ms.map(|ms| Duration::from_millis(u64::try_from(ms).unwrap_or(0)));
+        let stop = Stop::new(token.clone(), limit.unwrap_or(timeout));
+        stop.until(self.mirror.lock()).await.map_err(|failure| match failure.kind {
+            FailureKind::Timeout => {
+                StepFailure::new(FailureKind::LockTimeout, "the mirror was locked for too long")
+            }
+            _ => failure,
+        })
+    }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,30 @@
+//! The daemon of resident repository environments.
+//!
+//! Performs the steps of plans (`ars_resident::plan`) with real git and real processes, and answers with the types of
+//! `ars_resident::daemon`. Two modes: in a container as root with a user per thread, or on a host as one user with a
+//! sandbox that the caller supplies. Not here: decisions about steps, and the engine that requests them.
+
+mod archive;
+mod confine;
+mod daemon;
+mod disk;
+mod failure;
+mod git;
+mod places;
+mod process;
+mod running;
+mod runtime;
+pub mod server;
+mod settings;
+mod step;
+mod steps;
+mod stop;
+mod store;
+mod users;
+mod walk;
+
+pub use confine::{Confine, Place};
+pub use daemon::Daemon;
+pub use failure::OpenError;
+pub use settings::{Mode, Settings, StoreLinks};
+pub use step::Progress;

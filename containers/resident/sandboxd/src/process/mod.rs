@@ -1,0 +1,12 @@
+//! Programs of steps: start, streams, end, and the end by force.
+
+mod kill;
+mod launch;
+mod program;
+mod run;
+mod streams;
+
+pub(crate) use kill::{kill_in, kill_tagged, kill_uid};
+pub(crate) use program::{Input, Program};
+pub(crate) use run::{Ended, run};
+pub(crate) use streams::{Heads, Streams};

@@ -1,0 +1,172 @@
+//! The parts that every step needs: settings, places, programs, free space.
+
+use std::{
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use ars_resident::layout::{DEPS, MIRROR, OPS, RUNTIME, STATE, STREAMS, THREADS, TRANSFERS, WORKSPACE};
+use ars_resident::names::RuntimeId;
+use ars_resident::plan::User;
+use rustix::fs::{Mode as Bits, chmod, chown, statvfs};
+
+use crate::{
+    confine::Place,
+    failure::OpenError,
+    places::Places,
+    settings::{Mode, Settings},
+    users,
+};
+
+/// The folders of the daemon's own programs. Nothing in a tree is in one of them.
+const TRUSTED: [&str; 7] = [
+    "/usr/local/sbin",
+    "/usr/local/bin",
+    "/usr/sbin",
+    "/usr/bin",
+    "/sbin",
+    "/bin",
+    "/run/current-system/sw/bin",
+];
+/// Folder of a home for temporary files.
+const TEMPORARY: &str = "tmp";
+/// Permissions of folders that everyone may enter.
+const OPEN: u32 = 0o755;
+/// Permissions of folders of one user.
+const PRIVATE: u32 = 0o700;
+
+/// Programs of the daemon.
+#[derive(Debug)]
+pub(crate) struct Programs {
+    pub(crate) git: PathBuf,
+    pub(crate) shell: PathBuf,
+    pub(crate) rm: PathBuf,
+    pub(crate) chmod: PathBuf,
+    pub(crate) du: PathBuf,
+}
+
+/// The parts that every step needs.
+#[derive(Debug)]
+pub(crate) struct Runtime {
+    pub(crate) settings: Settings,
+    pub(crate) places: Places,
+    pub(crate) programs: Programs,
+    pub(crate) id: RuntimeId,
+    tags: AtomicU64,
+}
+
+impl Runtime {
+    /// Creates the folders of the workspace, and ends processes of an earlier daemon in it.
+    pub(crate) fn open(settings: Settings) -> Result<Self, OpenError> {
+        if matches!(settings.mode, Mode::Users) && !rustix::process::geteuid().is_root() {
+            return Err(OpenError::NotRoot);
+        }
+        let programs = Programs::find()?;
+        let places = prepare(&settings).map_err(OpenError::Workspace)?;
+        let id = identify(&places).map_err(OpenError::Workspace)?;
+        crate::process::kill_tagged(&format!("{id}/"));
+        Ok(Self { settings, places, programs, id, tags: AtomicU64::new(1) })
+    }
+
+    /// Returns the tag of the next program of a user.
+    pub(crate) fn next_tag(&self, user: User) -> String {
+        // The end keeps apart the numbers 1 and 10.
+        format!("{}/{}/{}.", self.id, users::name(user), self.tags.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Returns the start of the tags of a user's programs.
+    pub(crate) fn tags_of(&self, user: User) -> String {
+        format!("{}/{}/", self.id, users::name(user))
+    }
+
+    /// Returns the free space in KiB, if it can be read.
+    pub(crate) fn free_kib(&self) -> Option<u64> {
+        self.space().map(|(_, free)| free)
+    }
+
+    /// Returns size and free space of the disk in KiB.
+    pub(crate) fn space(&self) -> Option<(u64, u64)> {
+        let stat = statvfs(self.places.root()).ok()?;
+        let kib = |blocks: u64| blocks.saturating_mul(stat.f_frsize) / 1024;
+        Some((kib(stat.f_blocks), kib(stat.f_bavail)))
+    }
+
+    /// Returns the folder of streams.
+    pub(crate) fn streams(&self) -> crate::failure::Result<PathBuf> {
+        self.places.real(STREAMS)
+    }
+
+    /// Returns the folders of a program that works in `tree`.
+    pub(crate) fn place(&self, user: User, tree: &Path, has_network: bool) -> crate::failure::Result<Place> {
+        let home = users::home(&self.places, user)?;
+        let readable = if user == User::BUILD { vec![self.places.real(MIRROR)?] } else { Vec::new() };
+        let temporary = home.join(TEMPORARY);
+        Ok(Place { writable: vec![tree.to_owned(), home], readable, temporary, has_network })
+    }
+}
+
+impl Programs {
+    fn find() -> Result<Self, OpenError> {
+        let find = |name: &'static str| {
+            let mut paths = TRUSTED.iter().map(|folder| Path::new(folder).join(name));
+            paths.find(|path| path.is_file()).ok_or(OpenError::Program(name))
+        };
+        let shell = find("bash").or_else(|_| find("sh"))?;
+        Ok(Self { git: find("git")?, shell, rm: find("rm")?, chmod: find("chmod")?, du: find("du")? })
+    }
+}
+
+/// Creates the folders with their permissions.
+fn prepare(settings: &Settings) -> io::Result<Places> {
+    fs::create_dir_all(&settings.root)?;
+    fs::create_dir_all(&settings.homes)?;
+    let places = Places::open(&settings.root, &settings.homes)?;
+    let real = |path: &str| places.real(path).map_err(|failure| io::Error::other(failure.stderr));
+    for (path, mode) in [
+        (WORKSPACE, OPEN),
+        (STATE, PRIVATE),
+        (STREAMS, PRIVATE),
+        (TRANSFERS, PRIVATE),
+        (DEPS, OPEN),
+        (THREADS, OPEN),
+        (OPS, OPEN),
+    ] {
+        make(&real(path)?, mode)?;
+    }
+    for user in users::all() {
+        let home = users::home(&places, user).map_err(|failure| io::Error::other(failure.stderr))?;
+        make(&home, PRIVATE)?;
+        match users::owner(&settings.mode, user) {
+            // Root does not enter a home: its content is its user's.
+            Some(owner) => chown(&home, Some(owner.uid()), Some(owner.gid()))?,
+            None => make(&home.join(TEMPORARY), PRIVATE)?,
+        }
+    }
+    Ok(places)
+}
+
+fn make(path: &Path, mode: u32) -> io::Result<()> {
+    match fs::create_dir(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    Ok(chmod(path, Bits::from_raw_mode(mode))?)
+}
+
+/// Returns the id of this disk. A new container has an empty one, which gets another id.
+fn identify(places: &Places) -> io::Result<RuntimeId> {
+    let path = places.real(RUNTIME).map_err(|failure| io::Error::other(failure.stderr))?;
+    if let Some(id) = fs::read_to_string(&path).ok().and_then(|text| RuntimeId::parse(text.trim()).ok()) {
+        return Ok(id);
+    }
+    let text = uuid::Uuid::new_v4().to_string();
+    fs::write(&path, &text)?;
+    RuntimeId::parse(text).map_err(io::Error::other)
+}
+
+/// Returns words as arguments of a program.
+pub(crate) fn words<const N: usize>(words: [&str; N]) -> [OsString; N] {
+    words.map(OsString::from)
+}

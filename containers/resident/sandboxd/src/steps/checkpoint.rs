@@ -1,0 +1,204 @@
+//! Checkpoints: the working tree as a commit below `refs/ars` of the mirror.
+//!
+//! Untracked files are part of it, ignored ones are not, and the tree with its index is unchanged: the commit is made
+//! with a copy of the index. Its objects travel as a pack from a program of the tree's user to one of root, so neither
+//! works in the other's repository.
+
+use std::path::{Path, PathBuf};
+
+use ars_resident::daemon::{Answer, SavedCheckpoint, StepInput};
+use ars_resident::layout::THREADS;
+use ars_resident::names::Sha;
+use ars_resident::plan::User;
+use cap_std::fs::Dir;
+
+use super::{files::write_in, secrets};
+use crate::{
+    failure::{Context as _, Result, invalid},
+    git::GitCall,
+    process::Input,
+    runtime::Runtime,
+    step::StepContext,
+    stop::Stop,
+    users,
+};
+
+/// Namespace of checkpoints in the mirror.
+const NAMESPACE: &str = "refs/ars";
+/// Message of the commits.
+const MESSAGE: &str = "Checkpoint of the working tree";
+/// Permissions of the copied index.
+const INDEX_MODE: u32 = 0o600;
+
+/// A checkpoint that exists.
+struct Last {
+    number: u64,
+    sha: String,
+    tree: String,
+    parents: String,
+}
+
+/// Commit and tree of a working tree.
+struct Content {
+    head: String,
+    head_tree: String,
+    tree: String,
+    withheld: Vec<String>,
+}
+
+/// Saves the work of a tree.
+pub(super) async fn save(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
+    let user = User::Unprivileged(step.tree_user()?);
+    let run = match &step.request.input {
+        StepInput::Checkpoint { run: Some(run) } => run.as_str(),
+        StepInput::Checkpoint { run: None } | StepInput::None => folder_of(tree)?,
+        _ => return Err(invalid("a checkpoint takes a run")),
+    };
+    let namespace = format!("{NAMESPACE}/{run}");
+    let real = step.runtime.places.real(tree)?;
+    let (content, remotes, last) = tokio::try_join!(
+        content(step, user, tree, &real),
+        remotes(step.runtime, user, &real, &step.stop),
+        last(step.runtime, &namespace, &step.stop),
+    )?;
+    let is_clean = content.tree == content.head_tree;
+    if is_clean && is_known(step, user, &real).await? {
+        return Ok(Answer::Saved { checkpoint: None });
+    }
+    if let Some(last) = &last
+        && last.tree == content.tree
+        && (last.parents == content.head || (is_clean && last.sha == content.head))
+    {
+        let git_ref = format!("{namespace}/{}", last.number);
+        return saved(git_ref, &last.sha, false, content.withheld);
+    }
+    let sha = if is_clean { content.head.clone() } else { commit(step, user, &real, &content).await? };
+    transfer(step, user, &real, &sha, &remotes).await?;
+    let git_ref = format!("{namespace}/{}", last.map_or(1, |last| last.number + 1));
+    let call = GitCall::in_mirror(step.runtime, ["update-ref", &git_ref, &sha])?;
+    call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?;
+    saved(git_ref, &sha, true, content.withheld)
+}
+
+fn saved(git_ref: String, sha: &str, is_new: bool, withheld: Vec<String>) -> Result<Answer> {
+    let sha = Sha::parse(sha).map_err(|error| invalid(error.to_string()))?;
+    Ok(Answer::Saved { checkpoint: Some(SavedCheckpoint { git_ref, sha, is_new, withheld }) })
+}
+
+/// Returns the folder of a tree's thread, which a checkpoint without a run is named after.
+fn folder_of(tree: &str) -> Result<&str> {
+    let folder = tree.strip_prefix(THREADS).and_then(|rest| rest.trim_start_matches('/').split('/').next());
+    folder.filter(|name| !name.is_empty()).ok_or_else(|| invalid("a checkpoint is of a thread's tree"))
+}
+
+/// Writes the tree object of the working tree with a copy of the index.
+async fn content(step: &StepContext<'_>, user: User, tree: &str, real: &Path) -> Result<Content> {
+    let runtime = step.runtime;
+    let index = Index::copy(step, user, tree, real)?;
+    let call = |args: [&str; 2]| GitCall::in_tree(user, real, args).with_index(&index.real);
+    let heads = GitCall::in_tree(user, real, ["rev-parse", "HEAD^{commit}", "HEAD^{tree}"]);
+    let add = async {
+        call(["add", "--all"]).run(runtime, &step.stop).await?.succeeded(runtime)?;
+        secrets::withhold(step, user, real, &index.real).await
+    };
+    let heads = async { heads.run(runtime, &step.stop).await?.succeeded(runtime) };
+    let (withheld, heads) = tokio::try_join!(add, heads)?;
+    let written = GitCall::in_tree(user, real, ["write-tree"]).with_index(&index.real);
+    let written = written.run(runtime, &step.stop).await?.succeeded(runtime)?.text();
+    let text = heads.text();
+    let (head, head_tree) = text.split_once('\n').ok_or_else(|| invalid("the tree has no commit"))?;
+    Ok(Content { head: head.to_owned(), head_tree: head_tree.to_owned(), tree: written, withheld })
+}
+
+/// Returns the remote branches of a tree: their commits came from the mirror or the code host.
+async fn remotes(runtime: &Runtime, user: User, real: &Path, stop: &Stop) -> Result<Vec<String>> {
+    let call = GitCall::in_tree(user, real, ["for-each-ref", "--format=%(objectname)", "refs/remotes"]);
+    let mut found: Vec<String> =
+        call.run(runtime, stop).await?.succeeded(runtime)?.text().lines().map(str::to_owned).collect();
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+/// Returns whether a remote branch or the mirror has the commit of a clean tree.
+async fn is_known(step: &StepContext<'_>, user: User, real: &Path) -> Result<bool> {
+    let arguments = ["rev-list", "--max-count=1", "HEAD", "--not", "--remotes"];
+    let call = GitCall::in_tree(user, real, arguments);
+    Ok(call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.stdout.is_empty())
+}
+
+async fn last(runtime: &Runtime, namespace: &str, stop: &Stop) -> Result<Option<Last>> {
+    let format = "--format=%(refname) %(objectname) %(tree) %(parent)";
+    let call = GitCall::in_mirror(runtime, ["for-each-ref", format, namespace])?;
+    let text = call.run(runtime, stop).await?.succeeded(runtime)?.text();
+    let parse = |line: &str| {
+        let mut parts = line.splitn(4, ' ');
+        let number = parts.next()?.rsplit('/').next()?.parse().ok()?;
+        let mut next = || parts.next().map(str::to_owned);
+        Some(Last { number, sha: next()?, tree: next()?, parents: next()? })
+    };
+    Ok(text.lines().filter_map(parse).max_by_key(|last| last.number))
+}
+
+async fn commit(step: &StepContext<'_>, user: User, real: &Path, content: &Content) -> Result<String> {
+    let arguments = ["commit-tree", "--no-gpg-sign", "-p", &content.head, "-m", MESSAGE, &content.tree];
+    let call = GitCall::in_tree(user, real, arguments);
+    Ok(call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.text())
+}
+
+/// Brings a commit into the mirror, and checks that it is complete there.
+async fn transfer(
+    step: &StepContext<'_>,
+    user: User,
+    real: &Path,
+    sha: &str,
+    remotes: &[String],
+) -> Result<()> {
+    let (runtime, stop) = (step.runtime, &step.stop);
+    let names: String = remotes.iter().map(|name| format!("{name}\n")).collect();
+    let batch = GitCall::in_mirror(runtime, ["cat-file", "--batch-check=%(objectname) %(objecttype)"])?;
+    let known =
+        batch.with_input(secrets::input(step, &names)?).run(runtime, stop).await?.succeeded(runtime)?;
+    let known = known.text();
+    let bases = known.lines().filter_map(|line| line.strip_suffix(" commit"));
+    let wanted = bases.fold(format!("{sha}\n"), |all, base| format!("{all}^{base}\n"));
+    let pack = GitCall::in_tree(user, real, ["pack-objects", "--revs", "--stdout", "-q"]);
+    let pack = pack.with_input(secrets::input(step, &wanted)?);
+    let (ended, streams) = pack.run_streams(runtime, stop).await?;
+    if ended.exit_code != 0 {
+        let heads = streams.heads(4_096);
+        return Err(invalid(String::from_utf8_lossy(&heads.stderr).into_owned()));
+    }
+    let pack = Input::File(streams.into_output().context("pack")?);
+    let unpack = GitCall::in_mirror(runtime, ["unpack-objects", "-q"])?.with_input(pack);
+    unpack.run(runtime, stop).await?.succeeded(runtime)?;
+    let connected = ["rev-list", "--objects", "--quiet", sha, "--not", "--all"];
+    GitCall::in_mirror(runtime, connected)?.run(runtime, stop).await?.succeeded(runtime).map(drop)
+}
+
+/// A copy of the index, beside it. It is removed when dropped.
+struct Index {
+    folder: Dir,
+    path: PathBuf,
+    real: PathBuf,
+}
+
+impl Index {
+    fn copy(step: &StepContext<'_>, user: User, tree: &str, real: &Path) -> Result<Self> {
+        let name = format!(".git/ars-index-{}", uuid::Uuid::new_v4());
+        let (folder, path) = step.runtime.places.in_tree(&format!("{tree}/{name}"))?;
+        // With its times of files, so that only changed files are read again.
+        let content = folder.read(".git/index").context("index")?;
+        let owner = users::owner(&step.runtime.settings.mode, user);
+        let index = Self { folder, path, real: real.join(&name) };
+        write_in(&index.folder, &index.path, &content, INDEX_MODE, owner)?;
+        Ok(index)
+    }
+}
+
+impl Drop for Index {
+    fn drop(&mut self) {
+        // A remaining copy is a file that git ignores.
+        let _ = self.folder.remove_file(&self.path);
+    }
+}

@@ -1,0 +1,107 @@
+//! Commands of the command table and of callers: the only text that reaches a shell.
+
+use ars_resident::daemon::{Answer, CommandEnd, FailureKind, StepFailure};
+use ars_resident::names::{ExecCommand, TableCommand};
+use ars_resident::output::{HEAD_BYTES_MAX, NO_SPACE_EXIT};
+use ars_resident::plan::User;
+
+use crate::{
+    failure::{Context as _, Result},
+    process::{Ended, Heads, Input, Program, Streams, run},
+    runtime::words,
+    step::StepContext,
+    stop::Why,
+    users,
+};
+
+/// Runs a command of the command table. Of a long stream its beginning and its end are returned.
+pub(super) async fn table(
+    step: &StepContext<'_>,
+    user: User,
+    command: &TableCommand,
+    cwd: &str,
+) -> Result<Answer> {
+    let (ended, streams) = match shell(step, user, command.as_str(), cwd).await? {
+        Ok(done) => done,
+        Err(refused) => return Ok(Answer::Command(refused)),
+    };
+    finish(step, ended, &streams.both_ends(HEAD_BYTES_MAX))
+}
+
+/// Runs a command of a caller. The heads of its streams are returned.
+pub(super) async fn exec(
+    step: &StepContext<'_>,
+    user: User,
+    command: &ExecCommand,
+    cwd: &str,
+    head_bytes: usize,
+) -> Result<Answer> {
+    let (ended, streams) = match shell(step, user, command.as_str(), cwd).await? {
+        Ok(done) => done,
+        Err(refused) => return Ok(Answer::Command(refused)),
+    };
+    finish(step, ended, &streams.heads(head_bytes.min(HEAD_BYTES_MAX)))
+}
+
+/// Runs a command in a shell. A full disk ends it before its start, with its own exit code.
+pub(super) async fn shell(
+    step: &StepContext<'_>,
+    user: User,
+    command: &str,
+    cwd: &str,
+) -> Result<std::result::Result<(Ended, Streams), CommandEnd>> {
+    let runtime = step.runtime;
+    // Also refuses a folder that is a link or does not exist.
+    drop(runtime.places.open_dir(cwd)?);
+    let folder = runtime.places.real(cwd)?;
+    let created = Streams::create(&runtime.streams()?, users::owner(&runtime.settings.mode, user));
+    let streams = match created.context("streams") {
+        Ok(streams) => streams,
+        Err(failure) if failure.kind == FailureKind::NoSpace => {
+            return Ok(Err(CommandEnd {
+                stdout: String::new(),
+                stderr: failure.stderr,
+                exit_code: NO_SPACE_EXIT,
+                timed_out: false,
+                free_kib: runtime.free_kib(),
+            }));
+        }
+        Err(failure) => return Err(failure),
+    };
+    let program = Program {
+        words: vec![runtime.programs.shell.clone().into()],
+        cwd: folder.clone(),
+        user,
+        variables: Vec::new(),
+        input: Input::Empty,
+        place: Some(runtime.place(user, &folder, true)?),
+    };
+    let program = program.args(words(["-c", command]));
+    let ended = run(runtime, program, &streams, &step.stop).await?;
+    Ok(Ok((ended, streams)))
+}
+
+fn finish(step: &StepContext<'_>, ended: Ended, heads: &Heads) -> Result<Answer> {
+    let end = command_end(step, ended, heads);
+    match ended.stopped {
+        Some(Why::Cancelled) => Err(StepFailure {
+            exit_code: Some(end.exit_code),
+            stdout: end.stdout,
+            stderr: end.stderr,
+            ..StepFailure::from(Why::Cancelled)
+        }),
+        Some(Why::TimedOut) | None => Ok(Answer::Command(end)),
+    }
+}
+
+/// Returns the end of a command with its streams.
+pub(super) fn command_end(step: &StepContext<'_>, ended: Ended, heads: &Heads) -> CommandEnd {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    CommandEnd {
+        stdout: text(&heads.stdout),
+        stderr: text(&heads.stderr),
+        exit_code: ended.exit_code,
+        timed_out: ended.stopped == Some(Why::TimedOut),
+        free_kib: if ended.exit_code == 0 { None } else { step.runtime.free_kib() },
+    }
+}

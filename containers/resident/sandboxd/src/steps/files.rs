@@ -1,0 +1,109 @@
+//! Files of trees. Links are followed within the tree only.
+
+use std::{
+    io::{Read as _, Write as _},
+    path::{Component, Path, PathBuf},
+};
+
+use ars_resident::daemon::{Answer, FailureKind, StepFailure, StepInput};
+use ars_resident::plan::User;
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
+use rustix::fs::{AtFlags, Mode as Bits, OFlags, chownat, fchmod, fchown};
+
+use crate::{
+    failure::{Context as _, Result, invalid},
+    step::StepContext,
+    users::{self, Owner},
+};
+
+/// Most bytes of a character.
+const CHAR_BYTES: usize = 4;
+/// Largest permissions of a file.
+const PERMISSIONS: u32 = 0o777;
+
+/// Reads the head of a file.
+pub(super) fn read(step: &StepContext<'_>, path: &str, max_chars: usize) -> Result<Answer> {
+    step.tree_user()?;
+    let (tree, rest) = step.runtime.places.in_tree(path)?;
+    let mut options = OpenOptions::new();
+    // Does not wait for the other end of a pipe.
+    options.read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+    let file = tree.open_with(&rest, &options).context("open")?;
+    if !file.metadata().context("open")?.is_file() {
+        return Err(StepFailure::new(FailureKind::NotFound, "this is no regular file"));
+    }
+    let mut bytes = Vec::new();
+    let most = max_chars.saturating_mul(CHAR_BYTES).saturating_add(CHAR_BYTES);
+    file.take(most as u64).read_to_end(&mut bytes).context("read")?;
+    let text = String::from_utf8_lossy(&bytes);
+    let end = text.char_indices().nth(max_chars).map(|(end, _)| end);
+    let content = end.map_or(&*text, |end| &text[..end]).to_owned();
+    Ok(Answer::File { content, truncated: end.is_some() })
+}
+
+/// Writes a file.
+pub(super) fn write(step: &StepContext<'_>, path: &str, mode: u32) -> Result<Answer> {
+    let user = User::Unprivileged(step.tree_user()?);
+    let StepInput::Content { text } = &step.request.input else {
+        return Err(invalid("a file is written with content"));
+    };
+    let (tree, rest) = step.runtime.places.in_tree(path)?;
+    let owner = users::owner(&step.runtime.settings.mode, user);
+    write_in(&tree, &rest, text.expose().as_bytes(), mode, owner)?;
+    Ok(Answer::Written { bytes: text.expose().len() as u64 })
+}
+
+/// Writes a file in a tree by a rename.
+pub(super) fn write_in(
+    tree: &Dir,
+    path: &Path,
+    content: &[u8],
+    mode: u32,
+    owner: Option<Owner>,
+) -> Result<()> {
+    let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
+        return Err(invalid("the path names no file"));
+    };
+    let folder = make_parents(tree, parent, owner)?;
+    let staging = format!(".ars-{}", uuid::Uuid::new_v4());
+    let written = stage(&folder, &staging, content, mode, owner)
+        .and_then(|()| folder.rename(&staging, &folder, name).context("rename"));
+    if written.is_err() {
+        // The failure is already being reported.
+        let _ = folder.remove_file(&staging);
+    }
+    written
+}
+
+fn stage(folder: &Dir, name: &str, content: &[u8], mode: u32, owner: Option<Owner>) -> Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    let mut file = folder.open_with(name, &options).context("create")?;
+    file.write_all(content).context("write")?;
+    if let Some(owner) = owner {
+        fchown(&file, Some(owner.uid()), Some(owner.gid())).context("owner")?;
+    }
+    fchmod(&file, Bits::from_raw_mode(mode & PERMISSIONS)).context("permissions")
+}
+
+/// Opens the folder of a file, and creates what is missing of it.
+fn make_parents(tree: &Dir, parent: &Path, owner: Option<Owner>) -> Result<Dir> {
+    let mut path = PathBuf::from(".");
+    for part in parent.components().filter(|part| matches!(part, Component::Normal(_))) {
+        path.push(part);
+        // Relative to the tree, so that a link may lead to another folder in it.
+        match tree.create_dir(&path) {
+            Ok(()) => {
+                let made = tree.open_dir(&path).context("open")?;
+                if let Some(owner) = owner {
+                    // The folder is open by its path only.
+                    chownat(&made, "", Some(owner.uid()), Some(owner.gid()), AtFlags::EMPTY_PATH)
+                        .context("owner")?;
+                }
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error).context("create"),
+        }
+    }
+    tree.open_dir(&path).context("open")
+}

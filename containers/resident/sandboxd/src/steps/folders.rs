@@ -1,0 +1,125 @@
+//! Folders: create, remove, change owner, clean caches of a home.
+
+use std::path::Path;
+
+use ars_resident::daemon::{Answer, FailureKind, StepFailure};
+use ars_resident::layout::{BUILT, CHECKOUT, HOMES, MIRROR, READY, WORKSPACE};
+use ars_resident::plan::User;
+use rustix::fs::{Mode as Bits, fchmod, fchown, mkdirat};
+use rustix::io::Errno;
+
+use super::markers;
+use crate::{
+    failure::{Context as _, Result, invalid},
+    places::open_beneath,
+    process::{Program, Streams, run},
+    runtime::words,
+    settings::Mode,
+    step::StepContext,
+    users,
+    walk::change_owner,
+};
+
+/// Caches of package managers in a home.
+const CACHES: [&str; 5] = [".local/share/pnpm", ".cache", ".npm", ".yarn", ".bun"];
+/// Largest permissions of a folder.
+const PERMISSIONS: u32 = 0o777;
+
+/// Creates a folder, or gives an existing one these permissions and owner.
+pub(super) fn make(step: &StepContext<'_>, path: &str, mode: u32, owner: User) -> Result<Answer> {
+    step.require_root()?;
+    let (parent, name) = step.runtime.places.parent(path)?;
+    match mkdirat(&parent, &name, Bits::from_raw_mode(0o700)) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(error) => return Err(error).context(path),
+    }
+    let folder = open_beneath(&parent, Path::new(&name)).context(path)?;
+    if let Some(owner) = users::owner(&step.runtime.settings.mode, owner) {
+        // The build user's group reads the mirror.
+        let group =
+            if path == MIRROR { users::owner(&step.runtime.settings.mode, User::BUILD) } else { None };
+        fchown(&folder, Some(owner.uid()), Some(group.unwrap_or(owner).gid())).context(path)?;
+    }
+    fchmod(&folder, Bits::from_raw_mode(mode & PERMISSIONS)).context(path)?;
+    Ok(Answer::Done)
+}
+
+/// Removes a folder with its content. A missing one is removed already.
+pub(super) async fn remove(step: &StepContext<'_>, path: &str) -> Result<Answer> {
+    step.require_root()?;
+    if path == WORKSPACE || path == HOMES {
+        return Err(invalid("a root is not removed"));
+    }
+    let real = step.runtime.places.real(path)?;
+    if path == MIRROR || path == CHECKOUT {
+        // A tree that is not complete any more is not verified.
+        markers::remove(step, &[READY, BUILT])?;
+    }
+    match step.runtime.places.parent(path) {
+        Ok(_) => {}
+        Err(failure) if failure.kind == FailureKind::NotFound => return Ok(Answer::Done),
+        Err(failure) => return Err(failure),
+    }
+    remove_real(step, &real).await?;
+    Ok(Answer::Done)
+}
+
+/// Removes a path below a folder without links. The program does not follow links in it.
+pub(super) async fn remove_real(step: &StepContext<'_>, path: &Path) -> Result<()> {
+    if std::fs::symlink_metadata(path).is_err() {
+        return Ok(());
+    }
+    let mut failure = remove_once(step, User::ROOT, path).await;
+    if failure.is_err() && matches!(step.runtime.settings.mode, Mode::Host(_)) {
+        // Root enters every folder, other users only those with permission.
+        let program = Program::of_root(&step.runtime.programs.chmod, Path::new("/"));
+        let program = program.args(words(["-R", "u+rwX", "--"])).args([path]);
+        let streams = Streams::create(&step.runtime.streams()?, None).context("streams")?;
+        run(step.runtime, program, &streams, &step.stop).await?;
+        failure = remove_once(step, User::ROOT, path).await;
+    }
+    failure
+}
+
+async fn remove_once(step: &StepContext<'_>, user: User, path: &Path) -> Result<()> {
+    let runtime = step.runtime;
+    let mut program = Program::of_root(&runtime.programs.rm, Path::new("/"));
+    program.user = user;
+    let program = program.args(words(["-rf", "--one-file-system", "--"])).args([path]);
+    let streams = Streams::create(&runtime.streams()?, None).context("streams")?;
+    let ended = run(runtime, program, &streams, &step.stop).await?;
+    match (ended.stopped, ended.exit_code) {
+        (Some(why), _) => Err(why.into()),
+        (None, 0) => Ok(()),
+        (None, code) => {
+            let heads = streams.heads(4_096);
+            let stderr = String::from_utf8_lossy(&heads.stderr).into_owned();
+            Err(StepFailure { exit_code: Some(code), ..StepFailure::new(FailureKind::Exit, stderr) })
+        }
+    }
+}
+
+/// Gives a folder and its content to a user.
+pub(super) async fn own(step: &StepContext<'_>, path: &str, owner: User) -> Result<Answer> {
+    step.require_root()?;
+    let folder = step.runtime.places.open_dir(path)?;
+    if let Some(owner) = users::owner(&step.runtime.settings.mode, owner) {
+        step.blocking(move |stop| change_owner(&folder, owner, stop)).await?;
+    }
+    Ok(Answer::Done)
+}
+
+/// Removes the caches in a home. It runs as the home's user, so a link in it gains nothing.
+pub(super) async fn clean_home(step: &StepContext<'_>, user: User) -> Result<Answer> {
+    let home = users::home(&step.runtime.places, user)?;
+    for cache in CACHES {
+        let path = home.join(cache);
+        // A failed removal only costs space.
+        if let Err(failure) = remove_once(step, user, &path).await
+            && failure.kind != FailureKind::Exit
+        {
+            return Err(failure);
+        }
+    }
+    Ok(Answer::Done)
+}

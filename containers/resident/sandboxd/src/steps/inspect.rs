@@ -1,0 +1,87 @@
+//! Markers, free space and unsaved work of the whole disk.
+
+use std::{fs, os::unix::fs::MetadataExt as _, path::PathBuf};
+
+use ars_resident::daemon::{Answer, DiskState};
+use ars_resident::layout::{BUILT, CHECKOUT, DEPS_INSTALLING, DEPS_KEY, READY, THREADS};
+use ars_resident::lifecycle::{Markers, TreesState};
+use ars_resident::names::{LockfileKey, Sha};
+use ars_resident::plan::User;
+use ars_resident::pool::PoolUser;
+use futures::{StreamExt as _, stream};
+
+use super::{check::inspect_tree, markers::read};
+use crate::{failure::Result, git::GitCall, settings::Mode, step::StepContext, store};
+
+/// Trees that are checked at a time.
+const CHECKS_AT_ONCE: usize = 4;
+
+/// Reads the state of the disk.
+pub(super) async fn inspect(step: &StepContext<'_>) -> Result<Answer> {
+    step.require_root()?;
+    let runtime = step.runtime;
+    let sha = |path| read(runtime, path, |text| Sha::parse(text).ok());
+    let key = |path| read(runtime, path, |text| LockfileKey::parse(text).ok());
+    let markers = Markers {
+        ready: sha(READY),
+        head: head(step).await?,
+        built: sha(BUILT),
+        deps_key: key(DEPS_KEY).filter(|key| store::has_entry(runtime, key)),
+        deps_installing: key(DEPS_INSTALLING),
+    };
+    let checks: Vec<_> = stream::iter(trees(step)?)
+        .map(async |(user, tree)| match user {
+            Some(user) => inspect_tree(runtime, user, &tree, None, &step.stop).await.map(Some),
+            None => Ok(None),
+        })
+        .buffer_unordered(CHECKS_AT_ONCE)
+        .collect()
+        .await;
+    let checks = checks.into_iter().collect::<Result<Vec<_>>>()?;
+    let trees = match () {
+        () if checks.iter().flatten().any(|check| check.is_readable && check.has_unsaved()) => {
+            TreesState::Dirty
+        }
+        () if checks.iter().any(|check| check.is_none_or(|check| !check.is_readable)) => TreesState::Unknown,
+        () => TreesState::Clean,
+    };
+    Ok(Answer::Inspected(DiskState {
+        runtime: runtime.id.clone(),
+        build: runtime.settings.build.clone(),
+        markers,
+        free_kib: runtime.free_kib(),
+        trees,
+    }))
+}
+
+/// Returns the commit of the checkout.
+async fn head(step: &StepContext<'_>) -> Result<Option<Sha>> {
+    let checkout = step.runtime.places.real(CHECKOUT)?;
+    if !checkout.join(".git").is_dir() {
+        return Ok(None);
+    }
+    let call = GitCall::in_tree(User::BUILD, &checkout, ["rev-parse", "--verify", "HEAD^{commit}"]);
+    let output = call.run(step.runtime, &step.stop).await?;
+    Ok(Sha::parse(output.text()).ok().filter(|_| output.exit_code == 0))
+}
+
+/// Returns the trees of all threads with their users. A folder of no pool user has an unknown state.
+fn trees(step: &StepContext<'_>) -> Result<Vec<(Option<User>, PathBuf)>> {
+    let threads = step.runtime.places.real(THREADS)?;
+    let mut found = Vec::new();
+    for thread in fs::read_dir(threads).into_iter().flatten().flatten() {
+        for tree in fs::read_dir(thread.path()).into_iter().flatten().flatten() {
+            let Ok(meta) = tree.metadata() else { continue };
+            if !meta.is_dir() {
+                continue;
+            }
+            let user = match step.runtime.settings.mode {
+                Mode::Users => PoolUser::all().find(|user| user.uid() == meta.uid()),
+                // One user owns everything; which home git gets does not matter.
+                Mode::Host(_) => PoolUser::all().next(),
+            };
+            found.push((user.map(User::pool), tree.path()));
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,32 @@
+//! Ends processes of a user, or of the build user in a folder.
+
+use ars_resident::daemon::Answer;
+use ars_resident::plan::User;
+
+use crate::{
+    failure::{Result, invalid},
+    process::{kill_in, kill_tagged, kill_uid},
+    step::StepContext,
+    users,
+};
+
+/// Kills all processes of a pool user.
+pub(super) async fn user(step: &StepContext<'_>, user: User) -> Result<Answer> {
+    if step.request.step.user != user {
+        return Err(invalid("a kill reaches the processes of its own user only"));
+    }
+    let tags = step.runtime.tags_of(user);
+    let owner = users::owner(&step.runtime.settings.mode, user);
+    let processes =
+        step.blocking(move |_| Ok(kill_tagged(&tags) + owner.map_or(0, |owner| kill_uid(owner.0)))).await?;
+    Ok(Answer::Killed { processes })
+}
+
+/// Kills the processes of the build user that work in a folder.
+pub(super) async fn folder(step: &StepContext<'_>, path: &str) -> Result<Answer> {
+    step.require_root()?;
+    let folder = step.runtime.places.real(path)?;
+    let owner = users::owner(&step.runtime.settings.mode, User::BUILD);
+    let processes = step.blocking(move |_| Ok(kill_in(&folder, owner.map(|owner| owner.0)))).await?;
+    Ok(Answer::Killed { processes })
+}

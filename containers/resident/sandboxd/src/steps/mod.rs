@@ -1,0 +1,21 @@
+//! The operations of steps, one per file.
+
+mod builds;
+mod check;
+mod checkpoint;
+mod command;
+mod credential;
+mod debris;
+mod deps;
+mod files;
+mod folders;
+mod git_step;
+mod inspect;
+mod kill;
+mod markers;
+mod perform;
+mod secrets;
+mod snapshot;
+
+pub(crate) use debris::remove_debris;
+pub(crate) use perform::perform;

@@ -1,0 +1,54 @@
+//! Names and markers of entries. An entry is complete, or it does not exist.
+
+use std::{fs, path::PathBuf, time::SystemTime};
+
+use ars_resident::layout::{DEPS, deps_entry};
+use ars_resident::names::LockfileKey;
+
+use crate::{
+    failure::{Context as _, Result},
+    runtime::Runtime,
+};
+
+/// Marker in a complete entry.
+pub(crate) const COMPLETE: &str = ".complete";
+/// Marker of the last use.
+const USED: &str = ".used";
+/// Start of the name of an entry before its rename.
+pub(crate) const STAGING: &str = ".staging-";
+/// Start of the name of a scratch checkout.
+const SCRATCH: &str = ".scratch-";
+
+/// Returns the path of an entry in plans.
+pub(crate) fn entry_path(key: &LockfileKey) -> String {
+    deps_entry(key)
+}
+
+/// Returns the path of the scratch checkout of an entry.
+pub(crate) fn scratch_path(key: &LockfileKey) -> String {
+    format!("{DEPS}/{SCRATCH}{key}")
+}
+
+/// Returns the path of an entry before its rename.
+pub(crate) fn staging_path(key: &LockfileKey) -> String {
+    format!("{DEPS}/{STAGING}{key}-{}", uuid::Uuid::new_v4())
+}
+
+/// Returns whether the store has an entry.
+pub(crate) fn has_entry(runtime: &Runtime, key: &LockfileKey) -> bool {
+    runtime.places.real(&entry_path(key)).is_ok_and(|path| path.join(COMPLETE).is_file())
+}
+
+/// Records a use of an entry.
+pub(crate) fn touch(runtime: &Runtime, key: &LockfileKey) -> Result<()> {
+    fs::write(used_path(runtime, key)?, "").context("deps")
+}
+
+/// Returns the time of the last use of an entry.
+pub(crate) fn used_at(runtime: &Runtime, key: &LockfileKey) -> Option<SystemTime> {
+    fs::metadata(used_path(runtime, key).ok()?).ok()?.modified().ok()
+}
+
+fn used_path(runtime: &Runtime, key: &LockfileKey) -> Result<PathBuf> {
+    Ok(runtime.places.real(&entry_path(key))?.join(USED))
+}

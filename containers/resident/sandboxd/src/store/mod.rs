@@ -1,0 +1,11 @@
+//! The dependency store: entries by the key of the lockfiles, shared by all trees.
+
+mod entry;
+mod folders;
+mod view;
+
+pub(crate) use entry::{
+    COMPLETE, STAGING, entry_path, has_entry, scratch_path, staging_path, touch, used_at,
+};
+pub(crate) use folders::{collect, create};
+pub(crate) use view::link_view;

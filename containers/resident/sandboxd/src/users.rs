@@ -1,0 +1,66 @@
+//! Users of programs: ids, names and homes.
+
+use std::{ffi::OsString, path::PathBuf};
+
+use ars_resident::daemon::StepFailure;
+use ars_resident::layout::HOMES;
+use ars_resident::plan::{Unprivileged, User};
+use ars_resident::pool::{BUILD_UID, BUILD_USER, PoolUser};
+use rustix::fs::{Gid, Uid};
+
+use crate::places::Places;
+use crate::settings::Mode;
+
+/// Owner of a file: user and group of one number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Owner(pub(crate) u32);
+
+impl Owner {
+    /// Returns the user.
+    pub(crate) fn uid(self) -> Uid {
+        Uid::from_raw(self.0)
+    }
+
+    /// Returns the group.
+    pub(crate) fn gid(self) -> Gid {
+        Gid::from_raw(self.0)
+    }
+}
+
+/// Returns the owner of a user's files. `None` if the daemon's own user owns everything.
+pub(crate) fn owner(mode: &Mode, user: User) -> Option<Owner> {
+    match (mode, user) {
+        (Mode::Host(_), _) => None,
+        (Mode::Users, User::Root(_)) => Some(Owner(0)),
+        (Mode::Users, User::Unprivileged(Unprivileged::Build)) => Some(Owner(BUILD_UID)),
+        (Mode::Users, User::Unprivileged(Unprivileged::Pool(user))) => Some(Owner(user.uid())),
+    }
+}
+
+/// Returns the name of a user. It is also the name of its home.
+pub(crate) fn name(user: User) -> String {
+    match user {
+        User::Root(_) => "root".to_owned(),
+        User::Unprivileged(Unprivileged::Build) => BUILD_USER.to_owned(),
+        User::Unprivileged(Unprivileged::Pool(user)) => user.to_string(),
+    }
+}
+
+/// Returns the home of a user. Root has none.
+pub(crate) fn home(places: &Places, user: User) -> Result<PathBuf, StepFailure> {
+    match user {
+        User::Root(_) => Ok(places.root().to_owned()),
+        User::Unprivileged(_) => places.real(&format!("{HOMES}/{}", name(user))),
+    }
+}
+
+/// Returns every unprivileged user.
+pub(crate) fn all() -> impl Iterator<Item = User> {
+    std::iter::once(User::BUILD).chain(PoolUser::all().map(User::pool))
+}
+
+/// Returns the variables that name a user.
+pub(crate) fn variables(home: PathBuf, user: User) -> [(OsString, OsString); 3] {
+    let name = name(user);
+    [("HOME".into(), home.into()), ("USER".into(), name.clone().into()), ("LOGNAME".into(), name.into())]
+}

@@ -1,0 +1,75 @@
+//! Checkpoints.
+
+use std::fs;
+
+use ars_resident::daemon::{Answer, SavedCheckpoint, StepInput};
+use ars_resident::lifecycle::Step;
+use ars_resident::plan::{CycleContext, checkpoint};
+use ars_resident::thread::TreeDecision;
+use ars_types::RunId;
+
+use super::world::{World, git, main_ref, pool, thread};
+
+async fn save(world: &World) -> Option<SavedCheckpoint> {
+    let step = checkpoint(&thread("load:1"), &main_ref(), pool(0));
+    let run = Some(RunId::parse("run-1").unwrap());
+    match world.run(step, StepInput::Checkpoint { run }).await {
+        Ok(Answer::Saved { checkpoint }) => checkpoint,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn checkpoint_has_untracked_files_and_no_secrets() {
+    for world in World::all() {
+        let provisioned = world.provision().await;
+        let (key, user) = (thread("load:1"), pool(0));
+        world.attach(&provisioned, &key, user, TreeDecision::Create).await;
+        assert_eq!(save(&world).await, None, "a clean tree has no work");
+        let token = format!("ghp_{}", "a1B2".repeat(9));
+        let work = format!(
+            "echo new > new.txt; echo {token} > token.txt; echo x >> README.md; git add README.md; echo y >> README.md"
+        );
+        assert_eq!(world.exec(&key, user, &work, 10_000).await.exit_code, 0);
+        let status = world.exec(&key, user, "git status --porcelain", 10_000).await.stdout;
+        // After the status, which refreshes the times in the index.
+        let index = fs::read(world.tree(&key).join(".git/index")).unwrap();
+        let first = save(&world).await.unwrap();
+        assert!(fs::read(world.tree(&key).join(".git/index")).unwrap() == index, "the index changed");
+        assert_eq!(world.exec(&key, user, "git status --porcelain", 10_000).await.stdout, status);
+        assert_eq!((first.git_ref.as_str(), first.is_new), ("refs/ars/run-1/1", true));
+        assert_eq!(first.withheld, ["token.txt"]);
+        let mirror = world.real("/workspace/mirror");
+        let show = |path: &str| git(&mirror, &["show", &format!("{}:{path}", first.git_ref)]);
+        assert_eq!((show("new.txt"), show("README.md")), ("new\n".into(), "# app\nx\ny\n".into()));
+        assert!(!show("token.txt").contains(&token));
+        let files = git(&mirror, &["ls-tree", "-r", "--name-only", &first.git_ref]);
+        assert!(!files.contains("node_modules") && !files.contains("dist"), "{files}");
+        let parent = git(&mirror, &["rev-parse", &format!("{}^", first.git_ref)]);
+        assert_eq!(parent.trim(), provisioned.sha.as_str());
+    }
+}
+
+#[tokio::test]
+async fn repeated_checkpoint_is_the_same_and_survives_a_fetch() {
+    for world in World::all() {
+        let provisioned = world.provision().await;
+        let (key, user) = (thread("load:1"), pool(0));
+        world.attach(&provisioned, &key, user, TreeDecision::Create).await;
+        world.exec(&key, user, "echo 1 > new.txt", 10_000).await;
+        let first = save(&world).await.unwrap();
+        let again = save(&world).await.unwrap();
+        assert_eq!(again, SavedCheckpoint { is_new: false, ..first.clone() });
+        world
+            .exec(&key, user, "git add -A && git -c user.name=a -c user.email=a@b commit -qm x", 10_000)
+            .await;
+        let committed = save(&world).await.unwrap();
+        assert_eq!(committed.git_ref, "refs/ars/run-1/2", "unpushed commits are work");
+        git(&world.dir.path().join("work"), &["push", "-q", "../origin.git", "main:other"]);
+        world.cycle(Step::Fetch, &CycleContext::default()).await.unwrap();
+        let refs = git(&world.real("/workspace/mirror"), &["for-each-ref", "--format=%(refname)"]);
+        for name in ["refs/ars/run-1/1", "refs/ars/run-1/2", "refs/heads/other"] {
+            assert!(refs.contains(name), "{refs}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Ends of commands: limits, signals, cancellation.
+
+use std::{sync::Arc, time::Duration};
+
+use ars_resident::daemon::{CancelRequest, FailureKind, Job, StepInput, StepRequest};
+use ars_resident::layout::CHECKOUT;
+use ars_resident::names::TableCommand;
+use ars_resident::plan::{Operation, PlanStep, Unprivileged, User, kill};
+use ars_resident::thread::TreeDecision;
+use ars_sandboxd::Progress;
+use tokio_util::sync::CancellationToken;
+
+use super::world::{TOKEN, World, is_running, open, pool, thread};
+
+fn build(command: &str) -> PlanStep {
+    let command = TableCommand::parse(command).unwrap();
+    let operation = Operation::TableCommand { user: Unprivileged::Build, command, cwd: CHECKOUT.into() };
+    PlanStep { name: "build".into(), user: User::BUILD, operation, timeout_ms: 60_000, needs_lock: true }
+}
+
+async fn until(mut condition: impl FnMut() -> bool) {
+    while !condition() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn command_ends_with_its_limits() {
+    for world in World::all() {
+        let provisioned = world.provision().await;
+        let (key, user) = (thread("load:1"), pool(0));
+        world.attach(&provisioned, &key, user, TreeDecision::Create).await;
+        // A process that left the group ends too.
+        let mark = format!("30{}", u8::from(world.has_users));
+        let text = format!("echo begun; setsid sleep {mark}.25 & sleep 300");
+        let end = world.exec(&key, user, &text, 1_000).await;
+        assert_eq!((end.exit_code, end.timed_out, end.stdout.as_str()), (124, true, "begun\n"));
+        assert!(!is_running(&format!("sleep\0{mark}.25")));
+        assert_eq!(world.exec(&key, user, "kill -9 $$", 10_000).await.exit_code, 137);
+        let end = world.exec(&key, user, "head -c 1000000 /dev/zero | tr '\\0' x; echo e >&2", 10_000).await;
+        assert_eq!((end.stdout.len(), end.stderr.as_str()), (400_004, "e\n"));
+        let end = world.exec(&key, user, "env; cat /dev/null > /dev/stderr; pwd", 10_000).await;
+        assert!(!end.stdout.contains(TOKEN) && end.stdout.contains("GIT_TERMINAL_PROMPT=0"), "{end:?}");
+        assert_eq!(end.exit_code, 0, "streams can be opened again: {end:?}");
+    }
+}
+
+#[tokio::test]
+async fn kill_reaches_all_processes_of_a_user() {
+    // Other tests run at the same time and use other users.
+    for world in World::all() {
+        let provisioned = world.provision().await;
+        let (key, user) = (thread("load:1"), pool(11));
+        world.attach(&provisioned, &key, user, TreeDecision::Create).await;
+        let mark = format!("sleep\x0040{}.25", u8::from(world.has_users));
+        let text = mark.replace('\0', " ");
+        let running = world.exec(&key, user, &text, 60_000);
+        let killing = async {
+            until(|| is_running(&mark)).await;
+            world.run(kill(user), StepInput::None).await.unwrap();
+        };
+        let (end, ()) = tokio::join!(running, killing);
+        assert_eq!(end.exit_code, 137);
+        assert!(!is_running(&mark));
+    }
+}
+
+#[tokio::test]
+async fn cancelled_attempt_ends_and_is_fenced_out() {
+    for world in World::all() {
+        world.provision().await;
+        let mark = format!("sleep\x0050{}.25", u8::from(world.has_users));
+        let request = |attempt| StepRequest {
+            job: Job::Cycle { attempt },
+            step: build(&mark.replace('\0', " ")),
+            input: StepInput::None,
+            lock_wait_ms: None,
+        };
+        let (progress, token) = (Progress::default(), CancellationToken::new());
+        let (first, second) = (request(5), request(6));
+        let running = world.daemon.perform(&first, &progress, &token);
+        let cancelling = async {
+            until(|| is_running(&mark)).await;
+            // A later attempt ends the one before it.
+            let next = world.daemon.perform(&second, &progress, &token);
+            let cancel = async {
+                until(|| {
+                    world.daemon.status().running.iter().all(|step| step.job == Job::Cycle { attempt: 6 })
+                })
+                .await;
+                until(|| is_running(&mark)).await;
+                world.daemon.cancel(CancelRequest { job: Job::Cycle { attempt: 6 } }).await
+            };
+            tokio::join!(next, cancel)
+        };
+        let (end, (next, cancelled)) = tokio::join!(running, cancelling);
+        assert_eq!(end.result.unwrap_err().kind, FailureKind::Cancelled);
+        assert_eq!(next.result.unwrap_err().kind, FailureKind::Cancelled);
+        assert_eq!(cancelled.ended, 1);
+        assert!(!is_running(&mark));
+        for attempt in [4, 5, 6] {
+            let end = world.daemon.perform(&request(attempt), &progress, &token).await;
+            assert_eq!(end.result.unwrap_err().kind, FailureKind::Fenced);
+        }
+    }
+}
+
+#[tokio::test]
+async fn locked_mirror_is_busy() {
+    let world = World::new(false);
+    world.provision().await;
+    let (progress, token) = (Progress::default(), CancellationToken::new());
+    let request = |id, lock_wait_ms| StepRequest {
+        job: Job::Request { id },
+        step: build("sleep 600.25"),
+        input: StepInput::None,
+        lock_wait_ms,
+    };
+    let (holder, waiter) = (request(1, None), request(2, Some(20)));
+    let holding = world.daemon.perform(&holder, &progress, &token);
+    let waiting = async {
+        until(|| is_running("sleep\x00600.25")).await;
+        let end = world.daemon.perform(&waiter, &progress, &token).await;
+        world.daemon.cancel(CancelRequest { job: Job::Request { id: 1 } }).await;
+        end
+    };
+    let (_, end) = tokio::join!(holding, waiting);
+    assert_eq!(end.result.unwrap_err().kind, FailureKind::LockTimeout);
+}
+
+/// The processes of a daemon that was killed end when the next one starts.
+#[tokio::test]
+async fn next_daemon_ends_orphans() {
+    let world = World::new(false);
+    world.provision().await;
+    let daemon = Arc::clone(&world.daemon);
+    let task = tokio::spawn(async move {
+        let request = StepRequest {
+            job: Job::Request { id: 1 },
+            step: build("setsid sleep 700.25 & sleep 700.5"),
+            input: StepInput::None,
+            lock_wait_ms: None,
+        };
+        daemon.perform(&request, &Progress::default(), &CancellationToken::new()).await
+    });
+    until(|| is_running("sleep\x00700.25")).await;
+    drop(open(world.dir.path(), false));
+    assert!(!is_running("sleep\x00700.25"));
+    assert!(task.await.unwrap().result.is_ok());
+}

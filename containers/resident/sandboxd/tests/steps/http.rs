@@ -1,0 +1,100 @@
+//! The daemon over HTTP.
+
+use std::{sync::Arc, time::Duration};
+
+use ars_auth::Secret;
+use ars_resident::daemon::{Answer, DiskRequest, Job, Status, StepEvent, StepInput, StepRequest};
+use ars_resident::disk::Sample;
+use ars_resident::names::ExecCommand;
+use ars_resident::plan::exec;
+use ars_resident::thread::TreeDecision;
+use ars_sandboxd::server::router;
+use reqwest::{Client, RequestBuilder, StatusCode};
+
+use super::world::{World, is_running, main_ref, pool, thread};
+
+const TOKEN: &str = "random";
+
+async fn serve(world: &World) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let routes = router(Arc::clone(&world.daemon), Secret::parse(Some(TOKEN.into())).unwrap());
+    tokio::spawn(async move { axum::serve(listener, routes).await });
+    address
+}
+
+fn command(text: &str) -> StepRequest {
+    let step = exec(&thread("load:1"), &main_ref(), pool(0), ExecCommand::parse(text).unwrap(), 60_000);
+    StepRequest { job: Job::Request { id: 9 }, step, input: StepInput::None, lock_wait_ms: None }
+}
+
+fn with_body(request: RequestBuilder, body: &impl serde::Serialize) -> RequestBuilder {
+    request.bearer_auth(TOKEN).body(serde_json::to_vec(body).unwrap())
+}
+
+#[tokio::test]
+async fn steps_stream_their_end() {
+    let world = World::new(false);
+    let provisioned = world.provision().await;
+    world.attach(&provisioned, &thread("load:1"), pool(0), TreeDecision::Create).await;
+    let address = serve(&world).await;
+    let client = Client::new();
+    for token in ["", "other"] {
+        let answer = client.get(format!("{address}/v1/status")).bearer_auth(token).send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
+    }
+    let bad = client.post(format!("{address}/v1/steps")).bearer_auth(TOKEN).body("{\"token\":\"s3cret\"}");
+    let answer = bad.send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::BAD_REQUEST);
+    assert!(!answer.text().await.unwrap().contains("s3cret"));
+    let post = with_body(client.post(format!("{address}/v1/steps")), &command("echo hello"));
+    let text = post.send().await.unwrap().text().await.unwrap();
+    let Ok(StepEvent::Ended(end)) = serde_json::from_str(text.lines().last().unwrap()) else {
+        panic!("{text}")
+    };
+    assert!(matches!(end.result, Ok(Answer::Command(end)) if end.stdout == "hello\n"));
+    let get = client.get(format!("{address}/v1/status")).bearer_auth(TOKEN);
+    let status: Status = serde_json::from_slice(&get.send().await.unwrap().bytes().await.unwrap()).unwrap();
+    assert_eq!((status.build.as_str(), status.pool_users, status.running.len()), ("test", 16, 0));
+    let request = DiskRequest { threads: vec![thread("load:1"), thread("load:2")] };
+    let post = with_body(client.post(format!("{address}/v1/disk")), &request);
+    let sample: Sample = serde_json::from_slice(&post.send().await.unwrap().bytes().await.unwrap()).unwrap();
+    assert!(sample.parts.mirror.is_some_and(|kib| kib > 0) && sample.parts.checkout.is_some());
+    assert!(sample.parts.threads[&thread("load:1")].is_some());
+    assert_eq!(sample.parts.threads[&thread("load:2")], None, "what cannot be read is not 0");
+}
+
+#[tokio::test]
+async fn abandoned_request_leaves_no_process() {
+    let world = World::new(false);
+    let provisioned = world.provision().await;
+    world.attach(&provisioned, &thread("load:1"), pool(0), TreeDecision::Create).await;
+    let address = serve(&world).await;
+    let post = with_body(Client::new().post(format!("{address}/v1/steps")), &command("sleep 800.25"));
+    let answer = post.send().await.unwrap();
+    while !is_running("sleep\x00800.25") {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    drop(answer);
+    while is_running("sleep\x00800.25") {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn archives_pass_through_the_engine() {
+    let world = World::new(false);
+    let address = serve(&world).await;
+    let client = Client::new();
+    let url = |name: &str| format!("{address}/v1/transfers/{name}");
+    let put = client.put(url("one")).bearer_auth(TOKEN).body(vec![7; 3 << 20]).send().await.unwrap();
+    assert_eq!(put.status(), StatusCode::NO_CONTENT);
+    let get = client.get(url("one")).bearer_auth(TOKEN).send().await.unwrap();
+    assert_eq!((get.content_length(), get.bytes().await.unwrap().len()), (Some(3 << 20), 3 << 20));
+    for name in ["one", "..%2f..%2fx", "two"] {
+        let removed = client.delete(url(name)).bearer_auth(TOKEN).send().await.unwrap();
+        assert_eq!(removed.status().is_success(), !name.contains('%'), "{name}");
+        let get = client.get(url(name)).bearer_auth(TOKEN).send().await.unwrap();
+        assert_eq!(get.status(), StatusCode::NOT_FOUND, "{name}");
+    }
+}

@@ -1,0 +1,11 @@
+//! Steps of real plans, with real git and real processes, in both modes.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod attach;
+mod checkpoint;
+mod commands;
+mod hostile;
+mod http;
+mod restore;
+mod world;
