@@ -10,7 +10,7 @@ async fn watch_shows_steps_and_answer() {
     let (machine, fake) =
         answering([Reply::tool("update_status", json!({"text": "thinking"})), Reply::text("it is done")])
             .await;
-    let server = machine.serve(&fake.url()).await;
+    let server = machine.serve_openly(&fake.url()).await;
     let (_, body) = server.ask(&json!({"text": "hi"})).await;
     let page = format!("{}/runs/{}", server.url(), body["run"]["id"].as_str().unwrap());
     let ended = run(&mut machine.ars(&["watch", &page])).await;

@@ -77,7 +77,7 @@ async fn no_configuration_is_needed() {
 #[tokio::test]
 async fn service_stream_is_analyzed() {
     let (machine, fake) = answering([Reply::tool("no_such_tool", json!({})), Reply::text("done")]).await;
-    let server = machine.serve(&fake.url()).await;
+    let server = machine.serve_openly(&fake.url()).await;
     let (_, body) = server.ask(&json!({"text": "hi"})).await;
     let events = format!("{}/runs/{}/events", server.url(), body["run"]["id"].as_str().unwrap());
     let stream = reqwest::get(events).await.unwrap().text().await.unwrap();

@@ -135,6 +135,12 @@ impl Machine {
         Server::start(&mut self.ars_with(model_url, &SERVE)).await
     }
 
+    /// The same, whose run pages show all runs to this machine.
+    pub async fn serve_openly(&self, model_url: &str) -> Server {
+        let config = self.file("open.toml", "[grants.\"access:loopback\"]\nchannels = \"all\"\n");
+        Server::start(self.ars_with(model_url, &SERVE).env("SERVICE_CONFIG", config)).await
+    }
+
     /// Blocks every clone of a repository: git waits for a writer of one of its files.
     pub fn gate_clones(&self, project: &Path) -> Gate {
         let refs = project.join(".git/packed-refs");
