@@ -16,7 +16,7 @@ use crate::{
     proxy::{drain_caller_body, response},
 };
 
-/// Returns the answer to a request whose method or bearer is rejected, or `None` for one that may pass.
+/// Returns the answer to a rejected request, or `None` if method and bearer are accepted.
 pub async fn rejected(request: &Request, env: &Env) -> Option<Response> {
     if is_native(env) {
         return None;

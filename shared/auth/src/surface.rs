@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::Rejection;
 
-/// A surface whose callers present an ingress token.
+/// A surface behind an ingress token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Surface {
     /// `POST /ingress`.

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::{ELLIPSIS, escaped, size};
-use crate::record::{COST, REFLECTION_COST, RESERVED_COST, RunRecord};
+use crate::record::{COST, REFLECTION_COST, RESERVED_COST, RunRecord, TAINT};
 
 /// Maximum JSON bytes of a record without its events.
 pub const MAX_HEAD_BYTES: usize = 65_536;
@@ -14,8 +14,8 @@ pub const MAX_HEAD_BYTES: usize = 65_536;
 const MAX_FIELD_BYTES: usize = 2_048;
 /// Maximum JSON bytes of one text of a finding of an oversized record.
 const MAX_FINDING_BYTES: usize = 512;
-/// Fields that are counted, and never dropped.
-const COSTS: [&str; 3] = [COST, REFLECTION_COST, RESERVED_COST];
+/// Fields that later decisions need, and that are never dropped.
+const KEPT: [&str; 4] = [COST, REFLECTION_COST, RESERVED_COST, TAINT];
 /// Severities, the least important first.
 const SEVERITIES: [&str; 3] = ["low", "medium", "high"];
 
@@ -41,7 +41,7 @@ fn shorten(record: &mut RunRecord) {
 /// Drops fields of other versions, the largest first, to leave half of the room for the diagnosis.
 fn drop_fields(record: &mut RunRecord) {
     while size(&record.extra) > MAX_HEAD_BYTES / 2 {
-        let droppable = record.extra.iter().filter(|(name, _)| !COSTS.contains(&name.as_str()));
+        let droppable = record.extra.iter().filter(|(name, _)| !KEPT.contains(&name.as_str()));
         let largest = droppable.max_by_key(|(_, value)| size(value)).map(|(name, _)| name.clone());
         let Some(name) = largest else { return };
         record.extra.shift_remove(&name);
