@@ -25,6 +25,12 @@ pub fn can_use_repo(actor: &Actor, restrictions: &Restrictions, repository: &str
     Ok(())
 }
 
+/// Checks whether an actor's runs may write issues and comments of a repository, which needs a grant.
+/// The gate of the repository ([`can_use_repo`]) is checked as well.
+pub fn can_write_issues(actor: &Actor, repository: &str) -> Result<(), Denied> {
+    decide(actor, "issue:write", &Resource::Repo(repository))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +68,16 @@ mod tests {
             );
         }
         assert_eq!(can_run_agent(&Actor::cli_local(), &closed(), "coding"), Ok(()));
+    }
+
+    #[test]
+    fn issues_are_written_with_a_grant_only() {
+        assert_eq!(can_write_issues(&actor(&["issue:write"], &[]), "acme/docs"), Ok(()));
+        assert_eq!(can_write_issues(&Actor::cli_local(), "acme/docs"), Ok(()));
+        for grants in [vec![], vec!["dispatch"], vec!["repo:write"], vec!["issue:*"]] {
+            let denied = can_write_issues(&actor(&grants, &["acme/docs"]), "acme/docs");
+            assert_eq!(denied, Err(Denied::MissingGrant), "{grants:?}");
+        }
     }
 
     #[test]

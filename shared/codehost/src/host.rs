@@ -42,6 +42,24 @@ impl Host {
         }
     }
 
+    /// Returns the address of the second interface (GraphQL).
+    pub fn graphql_url(&self) -> String {
+        match self.authority.as_str() {
+            PUBLIC => format!("https://api.{PUBLIC}/graphql"),
+            own => format!("{}://{own}/api/graphql", self.scheme),
+        }
+    }
+
+    /// Returns the origin from which git clones a repository.
+    pub fn git_origin(&self, repository: &RepoSlug) -> String {
+        format!("{}{GIT_SUFFIX}", self.repository_url(repository))
+    }
+
+    /// Returns whether a redirect of the host to its storage is followed: not to a weaker scheme.
+    pub fn may_lead_to(&self, url: &str) -> bool {
+        url.starts_with("https://") || (self.scheme == "http" && url.starts_with("http://"))
+    }
+
     /// Returns the address of a pull request.
     pub fn pull_request_url(&self, repository: &RepoSlug, number: u64) -> String {
         format!("{}/pull/{number}", self.repository_url(repository))
@@ -87,6 +105,14 @@ mod tests {
             (own, "https://code.example:8443/api/v3", "https://code.example:8443"),
         ] {
             assert_eq!(host.api_base(), api);
+            let graph =
+                if api.ends_with("/v3") { api.replace("/v3", "/graphql") } else { format!("{api}/graphql") };
+            assert_eq!(host.graphql_url(), graph);
+            assert_eq!(host.git_origin(&slug), format!("{web}/acme/app.git"));
+            assert!(
+                host.may_lead_to("https://storage.example/log")
+                    && !host.may_lead_to("http://storage.example")
+            );
             assert_eq!(host.pull_request_url(&slug, 7), format!("{web}/acme/app/pull/7"));
             let compare = host.compare_url(&slug, &base, &branch);
             assert_eq!(compare, format!("{web}/acme/app/compare/main...ars/r1?expand=1"));

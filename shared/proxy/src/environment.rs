@@ -13,18 +13,20 @@ pub(crate) const PEER_HEADER: (&str, &str) = ("PEER_HEADER", "cf-connecting-ip")
 
 /// Secrets of the operator (`wrangler secret put`).
 /// The root wrangler.toml lists the same names in this order.
-pub const SECRETS: [&str; 8] = [
+pub const SECRETS: [&str; 10] = [
     "MEMORY_TOKEN",
     "ANTHROPIC_API_KEY",
     "OPENAI_API_KEY",
     "BRAVE_SEARCH_API_KEY",
+    "GITHUB_APP_PRIVATE_KEY",
+    "GH_TOKEN",
     "DASHBOARD_TOKEN",
     "OTEL_EXPORTER_OTLP_HEADERS",
     "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
     "SERVICE_INGRESS_TOKENS",
 ];
 /// Variables of the Worker's configuration.
-pub const VARIABLES: [&str; 9] = [
+pub const VARIABLES: [&str; 12] = [
     "PUBLIC_BASE_URL",
     "ACCESS_TEAM_DOMAIN",
     "ACCESS_AUD",
@@ -32,6 +34,9 @@ pub const VARIABLES: [&str; 9] = [
     "ANTHROPIC_BASE_URL",
     "OPENAI_BASE_URL",
     "SERVICE_CONFIG",
+    "GITHUB_APP_ID",
+    "GITHUB_APP_INSTALLATION_ID",
+    "GITHUB_BASE_URL",
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "RUST_LOG",
 ];

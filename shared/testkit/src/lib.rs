@@ -1,13 +1,14 @@
-//! Test tools: fake model vendors that validate requests like the real ones.
+//! Test tools: fake model vendors that validate requests like the real ones, and a fake code host.
 //! Also the state Worker in process, the ledger as a model, storage with fault injection, and a check of migrations
 //! against their folder.
 //!
 //! Crates use this one as a dev-dependency only (the benchmark runs its example `instant_model` as a process). Each
-//! fake vendor is checked by the vendor's official client (`tests/models`).
+//! fake vendor is checked by an official client (`tests/models`).
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a failure of a test tool fails the test")]
 #![forbid(unsafe_code)]
 
 pub mod faulty;
+pub mod github;
 pub mod ledger;
 pub mod migrations;
 

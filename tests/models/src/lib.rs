@@ -1,4 +1,4 @@
-//! Runs scenarios of the vendors' official Python clients in a virtual environment.
+//! Runs scenarios of official Python clients (Anthropic, OpenAI, GitHub) in a virtual environment.
 //!
 //! Not here: the scenarios (`clients/*.py`) and their expected results (`tests/`).
 #![forbid(unsafe_code)]
@@ -15,6 +15,8 @@ pub enum Client {
     Anthropic,
     /// `openai`.
     OpenAi,
+    /// PyGithub.
+    GitHub,
 }
 
 impl Client {
@@ -22,6 +24,7 @@ impl Client {
         match self {
             Self::Anthropic => "anthropic",
             Self::OpenAi => "openai",
+            Self::GitHub => "github",
         }
     }
 }

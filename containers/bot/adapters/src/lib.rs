@@ -3,6 +3,7 @@
 //! Not here: the ports themselves (`ars-bot-ports`) and which adapter is used (the composition root).
 #![forbid(unsafe_code)]
 
+pub mod code_host;
 pub mod egress;
 mod error;
 pub mod models;

@@ -32,6 +32,9 @@ Environment (secrets come from nowhere else):
   OPENAI_API_KEY, OPENAI_BASE_URL         the provider `openai` (any compatible server; some need no key)
   BRAVE_SEARCH_API_KEY                    key of the tool `web_search`; no key: no search
   BRAVE_SEARCH_BASE_URL                   a search that answers as Brave's does
+  GITHUB_APP_ID, GITHUB_APP_INSTALLATION_ID, GITHUB_APP_PRIVATE_KEY
+                                          the GitHub App; GH_TOKEN is a plain token instead
+  GITHUB_BASE_URL                         an enterprise's own GitHub
   SERVICE_INGRESS_TOKENS                  tokens for /ingress and /mcp: {\"<token>\":{\"subject\":\"me\"}}
   DASHBOARD_TOKEN                         the secret of the run pages and of /api in mode `token`
   ACCESS_TEAM_DOMAIN, ACCESS_AUD          the access proxy in front of the run pages and of /api

@@ -9,9 +9,10 @@ use ars_bot_adapters::{
     web::{BraveSearch, PublicWeb},
 };
 use ars_bot_core::{LoadError, memory::MemoryDeps, overrides::Overrides};
-use ars_bot_ports::{Documents, Memory, Skills, Web};
+use ars_bot_ports::{CodeHost, Documents, Memory, Skills, Web};
 
 use crate::{
+    code_host::CodeHostConfig,
     commands::Failure,
     config,
     environment::{self, name},
@@ -26,6 +27,11 @@ pub fn web(search_key: Option<&Secret>) -> Result<Arc<dyn Web>, Failure> {
     let search = search_key.map(|key| BraveSearch::new(key, base_url.as_deref())).transpose();
     let web = search.and_then(PublicWeb::new).context("the web tools").map_err(Failure::Unavailable)?;
     Ok(Arc::new(web))
+}
+
+/// Returns the code host, if one is configured. No request is sent yet.
+pub fn code_host(config: Option<&CodeHostConfig>) -> Result<Option<Arc<dyn CodeHost>>, Failure> {
+    config.map(CodeHostConfig::open).transpose().map_err(|error| Failure::Unavailable(anyhow!(error)))
 }
 
 /// Returns memory, if it is enabled.

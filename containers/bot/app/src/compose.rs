@@ -25,6 +25,7 @@ use crate::{
     args::{Data, Purpose, Setup, Store},
     capabilities,
     clock::SystemClock,
+    code_host::CodeHostConfig,
     commands::Failure,
     config::{self, File},
     environment::{self, name},
@@ -52,6 +53,8 @@ pub struct Plan {
     memory_token: Option<Secret>,
     schedules_token: Option<Secret>,
     search_key: Option<Secret>,
+    /// The code host, if one is configured.
+    pub code_host: Option<CodeHostConfig>,
     /// The gate of the run pages.
     pub dashboard: Dashboard,
 }
@@ -91,6 +94,8 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
     let schedules_token = token_of(&file.schedules.worker);
     let keys = providers.values().filter_map(|provider| provider.api_key.as_ref());
     let search_key = Secret::parse(environment::variable(name::BRAVE_SEARCH_API_KEY));
+    let code_host = CodeHostConfig::read(environment::variable);
+    let code_host = code_host.map_err(|error| Failure::InvalidInput(error.to_string()))?;
     let is_public = by_loopback(Ipv4Addr::LOCALHOST.into(), settings.public_base_url.as_deref()).is_err();
     let dashboard = match setup.purpose {
         Purpose::Requests => file.dashboard.gate(environment::variable, is_public).map_err(invalid)?,
@@ -100,7 +105,8 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         Dashboard::Token { secret, .. } => Some(secret.clone()),
         Dashboard::Loopback | Dashboard::Access(_) => None,
     };
-    let own = [&store_token, &memory_token, &schedules_token, &search_key, &dashboard_token];
+    let of_code_host = code_host.as_ref().map(|config| config.secret().clone());
+    let own = [&store_token, &memory_token, &schedules_token, &search_key, &dashboard_token, &of_code_host];
     let secrets = keys.chain(tokens.secrets()).chain(own.into_iter().flatten());
     let secrets = secrets.map(|secret| secret.expose().to_owned());
     let telemetry = ars_bot_telemetry::secrets(environment::variable);
@@ -120,6 +126,7 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         memory_token,
         schedules_token,
         search_key,
+        code_host,
         dashboard,
     })
 }
@@ -252,7 +259,7 @@ impl Plan {
                 )?,
                 overrides: Some(capabilities::overrides(stores.documents).await?),
                 web: Some(capabilities::web(self.search_key.as_ref())?),
-                code_host: None,
+                code_host: capabilities::code_host(self.code_host.as_ref())?,
                 skills: capabilities::skills()?,
                 commands: CommandDeps {
                     build: Some(crate::build_stamp::build().clone()),

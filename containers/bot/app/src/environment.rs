@@ -18,6 +18,16 @@ pub mod name {
     pub const BRAVE_SEARCH_API_KEY: &str = "BRAVE_SEARCH_API_KEY";
     /// Address of a search server other than Brave's.
     pub const BRAVE_SEARCH_BASE_URL: &str = "BRAVE_SEARCH_BASE_URL";
+    /// Id of the GitHub App.
+    pub const GITHUB_APP_ID: &str = "GITHUB_APP_ID";
+    /// Id of the app's installation.
+    pub const GITHUB_APP_INSTALLATION_ID: &str = "GITHUB_APP_INSTALLATION_ID";
+    /// Private key of the app, in PEM.
+    pub const GITHUB_APP_PRIVATE_KEY: &str = "GITHUB_APP_PRIVATE_KEY";
+    /// Plain token of the code host, used without an app.
+    pub const GH_TOKEN: &str = "GH_TOKEN";
+    /// Address of an enterprise's own code host.
+    pub const GITHUB_BASE_URL: &str = "GITHUB_BASE_URL";
     /// File with the commit and the time of the build.
     pub const BUILD_STAMP: &str = "ARS_BUILD_STAMP";
     /// Default of `--config`.

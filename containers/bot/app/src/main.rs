@@ -6,6 +6,7 @@ mod args;
 mod build_stamp;
 mod capabilities;
 mod clock;
+mod code_host;
 mod commands;
 mod compose;
 mod config;

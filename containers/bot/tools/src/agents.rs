@@ -5,7 +5,7 @@ mod skills;
 use std::sync::Arc;
 
 use ars_agent::Budget;
-use ars_bot_ports::Skills;
+use ars_bot_ports::{CodeHost, Skills};
 use ars_types::Effort;
 
 use crate::{Tool, Toolset};
@@ -39,11 +39,16 @@ impl AgentSpec {
         self.toolset == Toolset::Readonly
     }
 
-    /// Returns its tools in an installation with these skills; skill tools need a skill for it.
-    pub fn tools(&self, skills: Option<&dyn Skills>) -> Vec<Arc<dyn Tool>> {
+    /// Returns its tools in an installation with these skills and code host.
+    /// Skill tools need a skill for it.
+    pub fn tools(&self, skills: Option<&dyn Skills>, code_host: Option<&dyn CodeHost>) -> Vec<Arc<dyn Tool>> {
         let has_skills = skills.is_some_and(|skills| !skills.list(self.name).is_empty());
         let mut tools = self.toolset.tools();
-        tools.retain(|tool| has_skills || !OF_SKILLS.contains(&tool.spec().name.as_str()));
+        tools.retain(|tool| {
+            let name = tool.spec().name;
+            (has_skills || !OF_SKILLS.contains(&name.as_str()))
+                && (code_host.is_some() || !name.starts_with(OF_CODE_HOST))
+        });
         tools
     }
 }
@@ -53,6 +58,9 @@ pub const DEFAULT_AGENT: &str = "general";
 
 /// The tools that only make sense with skills.
 const OF_SKILLS: [&str; 2] = ["list_skills", "use_skill"];
+
+/// Start of the names of the tools that only make sense with a code host.
+const OF_CODE_HOST: &str = "github_";
 
 const MINUTE_MS: i64 = 60_000;
 

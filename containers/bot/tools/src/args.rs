@@ -60,6 +60,30 @@ impl<'a> Args<'a> {
         }
     }
 
+    /// Returns the required number of an item.
+    pub(super) fn number(&self) -> Result<u64, ToolOutput> {
+        let number = self.optional_count("number")?.filter(|number| *number > 0);
+        number.ok_or_else(|| ToolOutput::refused("`number` is required and must be 1 or more."))
+    }
+
+    /// Returns the first character to show.
+    pub(super) fn offset(&self) -> Result<usize, ToolOutput> {
+        Ok(self.optional_count("offset")?.map_or(0, |n| usize::try_from(n).unwrap_or(usize::MAX)))
+    }
+
+    /// Returns an optional list of texts.
+    pub(super) fn texts(&self, field: &str) -> Result<Option<Vec<String>>, ToolOutput> {
+        let wrong = || ToolOutput::refused(format!("`{field}` must be a list of strings."));
+        match self.fields.get(field) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Array(entries)) => {
+                let texts = entries.iter().map(|entry| entry.as_str().map(str::to_owned));
+                texts.collect::<Option<Vec<_>>>().map(Some).ok_or_else(wrong)
+            }
+            Some(_) => Err(wrong()),
+        }
+    }
+
     /// Returns a flag, `false` when absent.
     pub(super) fn flag(&self, field: &str) -> Result<bool, ToolOutput> {
         match self.fields.get(field) {

@@ -10,6 +10,7 @@ mod bash;
 mod diff_digest;
 mod edit_file;
 mod error;
+mod github;
 pub mod instructions;
 mod list_files;
 mod list_skills;
@@ -34,6 +35,7 @@ mod web_tests;
 mod write_file;
 
 pub use ars_agent::Effects;
+pub use github::{CodeHostAccess, Denial, GitHubTool, RepositoryGate};
 pub use output::ToolOutput;
 pub use submit_verdict::verdict_in;
 pub use tool::{RunFacilities, Tool, ToolContext};

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::{output::ToolOutput, review::VerdictSlot};
+use crate::{github::CodeHostAccess, output::ToolOutput, review::VerdictSlot};
 
 /// Maximum characters of a call's one-line summary.
 const SUMMARY_MAX: usize = 200;
@@ -64,6 +64,8 @@ pub struct RunFacilities<'a> {
     pub skills: Option<&'a dyn Skills>,
     /// The slot of the verdict, absent for agents that give none.
     pub verdict: Option<&'a VerdictSlot>,
+    /// The code host with the requester's gate, absent in an installation without one.
+    pub code_host: Option<CodeHostAccess<'a>>,
     /// Publishes an event between the call's and its result's.
     pub publish: &'a (dyn Fn(EventBody) + Send + Sync),
     /// Shows the requester a status text.
@@ -80,6 +82,7 @@ impl<'a> RunFacilities<'a> {
             agent,
             skills: None,
             verdict: None,
+            code_host: None,
             publish: &|_event| {},
             status: &|_text| {},
             hide: &|text| text,

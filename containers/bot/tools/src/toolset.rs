@@ -1,14 +1,14 @@
 //! The tools of each toolset.
 //!
-//! Not here yet: `submit_pr_description` and the code host's tools.
+//! Not here yet: `submit_pr_description`.
 
 use std::sync::Arc;
 
 use super::{
-    Tool, bash::Bash, diff_digest::DiffDigest, edit_file::EditFile, list_files::ListFiles,
-    list_skills::ListSkills, read_file::ReadFile, search::Search, submit_verdict::SubmitVerdict,
-    update_status::UpdateStatus, use_skill::UseSkill, web_fetch::WebFetch, web_search::WebSearch,
-    write_file::WriteFile,
+    Tool, bash::Bash, diff_digest::DiffDigest, edit_file::EditFile, github::GitHubTool,
+    list_files::ListFiles, list_skills::ListSkills, read_file::ReadFile, search::Search,
+    submit_verdict::SubmitVerdict, update_status::UpdateStatus, use_skill::UseSkill, web_fetch::WebFetch,
+    web_search::WebSearch, write_file::WriteFile,
 };
 
 /// A named set of tools.
@@ -27,6 +27,16 @@ pub enum Toolset {
 impl Toolset {
     /// Returns its tools in the order of their description to the model.
     pub fn tools(self) -> Vec<Arc<dyn Tool>> {
+        let mut tools = self.own();
+        tools.extend(GitHubTool::READS.map(shared));
+        // A reviewer and a researcher report to the requester, and write nowhere else.
+        if matches!(self, Self::Full | Self::Assistant) {
+            tools.extend(GitHubTool::WRITES.map(shared));
+        }
+        tools
+    }
+
+    fn own(self) -> Vec<Arc<dyn Tool>> {
         match self {
             Self::Full => vec![
                 Arc::new(Bash),
@@ -57,6 +67,10 @@ impl Toolset {
             Self::Web => vec![Arc::new(WebFetch), Arc::new(WebSearch), Arc::new(UpdateStatus)],
         }
     }
+}
+
+fn shared(tool: GitHubTool) -> Arc<dyn Tool> {
+    Arc::new(tool)
 }
 
 #[cfg(test)]
@@ -103,6 +117,9 @@ mod tests {
             ("web_fetch", Effects::None),
             ("web_search", Effects::None),
         ]);
+        let reads = GitHubTool::READS.map(|tool| (tool.name(), Effects::None));
+        let writes = GitHubTool::WRITES.map(|tool| (tool.name(), Effects::Mutating));
+        let table: BTreeMap<_, _> = table.into_iter().chain(reads).chain(writes).collect();
         let mut seen = BTreeSet::new();
         for tool in ALL.into_iter().flat_map(Toolset::tools) {
             let (name, effects) = (tool.spec().name, tool.effects());
@@ -127,7 +144,8 @@ mod tests {
     fn review_toolset_is_read_only() {
         let review = names(Toolset::Readonly);
         assert!(review.contains(&"submit_verdict".to_owned()));
-        for changing in ["write_file", "edit_file"] {
+        assert!(review.contains(&"github_pr_diff".to_owned()));
+        for changing in ["write_file", "edit_file", "github_issue_create", "github_issue_comment"] {
             assert!(!review.contains(&changing.to_owned()), "{changing}");
             assert!(names(Toolset::Full).contains(&changing.to_owned()), "{changing}");
         }
@@ -136,7 +154,10 @@ mod tests {
 
     #[test]
     fn agents_without_repository_have_no_workspace_tools() {
-        assert_eq!(names(Toolset::Assistant), ["web_fetch", "update_status"]);
-        assert_eq!(names(Toolset::Web), ["web_fetch", "web_search", "update_status"]);
+        let own = |toolset: Toolset| -> Vec<String> {
+            names(toolset).into_iter().filter(|name| !name.starts_with("github_")).collect()
+        };
+        assert_eq!(own(Toolset::Assistant), ["web_fetch", "update_status"]);
+        assert_eq!(own(Toolset::Web), ["web_fetch", "web_search", "update_status"]);
     }
 }

@@ -67,7 +67,7 @@ impl Tool for WebFetch {
 async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
     let args = Args::of(input, &["url", "offset"])?;
     let url = args.text("url")?;
-    let offset = args.optional_count("offset")?.map_or(0, |n| usize::try_from(n).unwrap_or(usize::MAX));
+    let offset = args.offset()?;
     let web = context.web()?;
     let mut limits = FetchLimits::default();
     limits.time = limits.time.min(context.remaining);

@@ -51,6 +51,7 @@ pub const ROWS: &[Row] = &[
     row(&["repo:exec"], Agent, &[AgentIs("coding"), AgentGranted]),
     row(&["repo:exec"], Agent, &[AgentIs("coding"), Granted]),
     row(&["repo:use"], Repo, &[RepoListed]),
+    row(&["issue:write"], Repo, &[Granted]),
     row(&["agent:run"], Agent, &[AgentGranted]),
     row(&["mcp:write"], ChannelScope, &[Grant("config:write")]),
     row(&["mcp:write"], ChannelScope, &[Condition::Kind(Kind::Service), Granted]),

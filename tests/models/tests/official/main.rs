@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what fails in a test's helper fails the test")]
 
 mod anthropic;
+mod github;
 mod openai;
 mod ours;
 

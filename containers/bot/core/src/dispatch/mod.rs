@@ -3,6 +3,7 @@
 
 mod admit;
 mod authorize;
+mod code_host;
 mod command;
 mod command_run;
 pub mod directives;
@@ -20,6 +21,7 @@ mod start;
 mod steer;
 
 pub(crate) use admit::AdmittedRequest;
+pub(crate) use code_host::{code_host_of, code_host_of_user};
 pub use follow_up::FollowUpError;
 pub(crate) use origin::is_same as is_same_place;
 pub(crate) use parse::{ParsedRequest, recent};

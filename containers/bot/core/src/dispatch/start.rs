@@ -12,8 +12,8 @@ use ars_wire::{
 };
 
 use super::{
-    admit::AdmittedRequest, authorize::AuthorizedRequest, parse::ParsedRequest, resolve::ResolvedRequest,
-    stages::Stage,
+    admit::AdmittedRequest, authorize::AuthorizedRequest, code_host::code_host_of, parse::ParsedRequest,
+    resolve::ResolvedRequest, stages::Stage,
 };
 use crate::{
     context::RunContext,
@@ -77,7 +77,8 @@ pub(super) async fn start(
     };
     let ResolvedRequest { agent, .. } = authorized.resolved;
     let model = BoundModel { name: admitted.plan.choice.model.clone(), client: admitted.plan.client.clone() };
-    let mut assignment = Assignment::of(context.deps(), agent, model, admitted.plan.choice.effort);
+    let code_host = code_host_of(context.deps(), &authorized.resolved.actor);
+    let mut assignment = Assignment::of(context.deps(), agent, model, admitted.plan.choice.effort, code_host);
     assignment.limit_to(hold);
 
     let id = context.registry().mint();

@@ -7,8 +7,10 @@ use std::collections::BTreeSet;
 
 use ars_wire::memory::{MemoryRecord, Taint};
 
-/// Tools whose results are text of strangers.
+/// Tools with text of strangers in their results.
 const WEB_TOOLS: [&str; 2] = ["web_fetch", "web_search"];
+/// Start of the names of the code host's tools. Strangers write issues and comments.
+const CODE_HOST_TOOLS: &str = "github_";
 
 /// Returns the sources of a run.
 pub(super) fn of_run(
@@ -18,7 +20,10 @@ pub(super) fn of_run(
     is_inherited: bool,
 ) -> Vec<Taint> {
     let sources = [
-        (Taint::Web, WEB_TOOLS.iter().any(|name| tools.contains(*name))),
+        (
+            Taint::Web,
+            tools.iter().any(|name| WEB_TOOLS.contains(&name.as_str()) || name.starts_with(CODE_HOST_TOOLS)),
+        ),
         (Taint::Repository, has_foreign_repository),
         // Otherwise the next run would pass such a record on as its own finding.
         (Taint::Memory, recalled.iter().any(|record| !record.taint.is_empty())),

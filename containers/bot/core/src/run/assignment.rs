@@ -7,8 +7,8 @@ use ars_agent::{
     context::{ContextLimit, estimate_text},
     money::Price,
 };
-use ars_bot_ports::{ModelClient, Skills, Web, Workspace};
-use ars_bot_tools::{agents::AgentSpec, review::VerdictSlot};
+use ars_bot_ports::{CodeHost, ModelClient, Skills, Web, Workspace};
+use ars_bot_tools::{CodeHostAccess, RepositoryGate, agents::AgentSpec, review::VerdictSlot};
 use ars_types::{Effort, ModelRef};
 
 use super::toolbox::Toolbox;
@@ -40,12 +40,30 @@ pub struct Assignment {
     pub workspace: Option<Arc<dyn Workspace>>,
     /// The public web.
     pub web: Option<Arc<dyn Web>>,
+    /// The code host with the requester's gate.
+    pub code_host: Option<RunCodeHost>,
     /// The installation's skills.
     pub skills: Option<Arc<dyn Skills>>,
     /// Receives a review's verdict.
     pub verdict: Option<VerdictSlot>,
     /// Reserved part of the day's budget, where a day is capped.
     pub(crate) hold: Option<Hold>,
+}
+
+/// The code host of a run, with the gate of its requester.
+#[derive(Clone)]
+pub struct RunCodeHost {
+    /// The host.
+    pub host: Arc<dyn CodeHost>,
+    /// The gate.
+    pub gate: Arc<dyn RepositoryGate>,
+}
+
+impl RunCodeHost {
+    /// Returns it for tools.
+    pub fn access(&self) -> CodeHostAccess<'_> {
+        CodeHostAccess { host: &*self.host, gate: &*self.gate }
+    }
 }
 
 /// A model with its client.
@@ -87,7 +105,13 @@ impl Assignment {
     }
 
     /// The assignment of an agent, still without a prompt and a workspace.
-    pub fn of(deps: &Deps, agent: &'static AgentSpec, model: BoundModel, effort: Option<Effort>) -> Self {
+    pub fn of(
+        deps: &Deps,
+        agent: &'static AgentSpec,
+        model: BoundModel,
+        effort: Option<Effort>,
+        code_host: Option<RunCodeHost>,
+    ) -> Self {
         let settings = &deps.settings;
         let fallback = fallback(deps, &model.name);
         Self {
@@ -103,9 +127,12 @@ impl Assignment {
             max_tokens: settings.max_output_tokens(agent),
             effort,
             system: String::new(),
-            tools: Toolbox::new(agent.tools(deps.capabilities.skills.as_deref())),
+            tools: Toolbox::new(
+                agent.tools(deps.capabilities.skills.as_deref(), code_host.as_ref().map(|one| &*one.host)),
+            ),
             workspace: None,
             web: deps.capabilities.web.clone(),
+            code_host,
             skills: deps.capabilities.skills.clone(),
             verdict: agent.gives_verdict().then(VerdictSlot::default),
             hold: None,
@@ -178,9 +205,10 @@ mod tests {
             max_tokens: agent.max_output_tokens,
             effort: None,
             system: system.clone(),
-            tools: Toolbox::new(agent.tools(None)),
+            tools: Toolbox::new(agent.tools(None, None)),
             workspace: None,
             web: None,
+            code_host: None,
             skills: None,
             verdict: None,
             hold: None,

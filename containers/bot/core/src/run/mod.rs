@@ -10,7 +10,7 @@ mod tool_events;
 mod toolbox;
 mod watched;
 
-pub use assignment::{Assignment, BoundModel};
+pub use assignment::{Assignment, BoundModel, RunCodeHost};
 pub use driver::{Driver, DriverExit, DriverReport, First, Resumption, ended, not_begun};
 pub use spans::{MODEL_TURN, OpenSpan, Span, SpanResult, Spans};
 pub use tool_events::PublishedCalls;

@@ -15,7 +15,9 @@ use futures::{FutureExt as _, StreamExt as _, stream};
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::{driver::Driver, spans::SpanResult, tool_events::PublishedCalls, watched::Watched};
+use super::{
+    assignment::RunCodeHost, driver::Driver, spans::SpanResult, tool_events::PublishedCalls, watched::Watched,
+};
 
 /// Time for a stopped tool to return before it is dropped.
 const STOP_GRACE: Duration = Duration::from_secs(5);
@@ -109,6 +111,7 @@ impl Driver<'_> {
                 agent: self.assignment.agent.name,
                 skills: self.assignment.skills.as_deref(),
                 verdict: self.assignment.verdict.as_ref(),
+                code_host: self.assignment.code_host.as_ref().map(RunCodeHost::access),
                 publish: &|event| self.run.publish(event),
                 status: &|text| self.io.status(&self.redactor.clean(text, usize::MAX)),
                 hide: &|text| self.hidden(text),

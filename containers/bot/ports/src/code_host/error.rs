@@ -34,7 +34,8 @@ impl CodeHostError {
         }
     }
 
-    /// Returns whether a call with effects may have been performed, so that the caller searches for the effect.
+    /// Returns whether a call with effects may have been performed.
+    /// The caller then searches for the effect.
     pub const fn is_effect_unknown(&self) -> bool {
         match self {
             Self::Unreachable | Self::Unreadable | Self::TooLarge(_) => true,

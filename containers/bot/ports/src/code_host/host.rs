@@ -91,7 +91,8 @@ pub trait CodeHost: Send + Sync {
         number: u64,
     ) -> Result<PullRequestFacts, CodeHostError>;
 
-    /// Returns the pull request of a branch of the same repository: the open one, or else the newest of any state.
+    /// Returns the pull request of a branch of the same repository.
+    /// The open one, or else the newest of any state.
     async fn pull_request_of_branch(
         &self,
         repository: &RepoSlug,

@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn only_an_agent_with_skills_has_their_tools() {
         let has = |agent: &str, skills| {
-            let tools = crate::agents::find(agent).unwrap().tools(skills);
+            let tools = crate::agents::find(agent).unwrap().tools(skills, None);
             ["list_skills", "use_skill"].map(|name| tools.iter().any(|tool| tool.spec().name == name))
         };
         assert_eq!(has("review", Some(&One)), [true, true]);

@@ -9,14 +9,14 @@ use ars_bot_adapters::{
     sandbox::{TRUSTED_PATH, trusted},
     workspace::{Confinement, GitWorkspaces},
 };
-use ars_bot_ports::{ModelRequest, Models as _};
+use ars_bot_ports::{CodeHostError, ModelRequest, Models as _};
 use ars_types::ModelRef;
 use ars_wire::runs::ListRequest;
 use tokio::{process::Command, task::spawn_blocking, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::finding::Finding;
-use crate::{compose::Plan, config::HistoryStore, stores::Kept};
+use crate::{code_host::CodeHostConfig, compose::Plan, config::HistoryStore, stores::Kept};
 
 /// Timeout of the call of a model.
 const MODEL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -89,6 +89,34 @@ pub(super) async fn model(plan: &Plan) -> Finding {
         Ok(Ok(_)) => Finding::ok(CHECK, format!("{name} answers")),
         Ok(Err(error)) => Finding::failure(CHECK, format!("{name}: {error}"), mend),
         Err(_) => Finding::failure(CHECK, format!("{name} did not answer in time"), mend),
+    }
+}
+
+/// Asks the code host for the service's account and its repositories.
+pub(super) async fn code_host(config: Option<&CodeHostConfig>) -> Finding {
+    const CHECK: &str = "code-host";
+    const MEND: &str = "docs/github.md lists the app's permissions and variables";
+    let Some(config) = config else {
+        return Finding::ok(CHECK, "not configured: no pull request, review or issue is posted");
+    };
+    let host = match config.open() {
+        Ok(host) => host,
+        Err(error) => return Finding::failure(CHECK, error.to_string(), MEND),
+    };
+    let answers = async {
+        let account = host.account().await?;
+        Ok::<_, CodeHostError>((account.login, host.repositories().await?))
+    };
+    match timeout(CHECK_TIMEOUT, answers).await {
+        Ok(Ok((login, listed))) if listed.entries.is_empty() => {
+            Finding::warning(CHECK, format!("{login} may read no repository"), MEND)
+        }
+        Ok(Ok((login, listed))) => {
+            let more = if listed.truncated { " or more" } else { "" };
+            Finding::ok(CHECK, format!("{login} may read {}{more} repositories", listed.entries.len()))
+        }
+        Ok(Err(error)) => Finding::failure(CHECK, error.to_string(), MEND),
+        Err(_) => Finding::failure(CHECK, "the code host did not answer in time", MEND),
     }
 }
 

@@ -32,11 +32,12 @@ pub async fn run(args: Doctor) -> Result<ExitCode, Failure> {
                 findings.push(checks::model(&plan).await);
             }
             workspaces = plan.workspaces();
+            findings.push(checks::code_host(plan.code_host.as_ref()).await);
             findings.push(checks::store(&plan, args.state_url).await);
         }
         Err(failure) => {
             let mend = "correct the named key or variable (docs/ars.example.toml shows every key); \
-                        the checks of models and of the store need a valid configuration";
+                        the checks of models, code host and store need a valid configuration";
             findings.push(Finding::failure("configuration", failure.message(), mend));
         }
     }

@@ -16,6 +16,7 @@ use super::{close, published, read::BACKOFF, spans, stored::Stored, tree};
 use crate::{
     context::RunContext,
     day_spend::Hold,
+    dispatch::code_host_of_user,
     error::Refused,
     history::Provisional,
     in_flight::InFlight,
@@ -209,8 +210,9 @@ async fn assignment(context: &RunContext, run: &Reclaimed, meta: &Meta) -> Resul
     let thread = ThreadKey::from_text(&meta.thread_key).ok_or(Refused::Thread)?;
     let workspace =
         if agent.needs_repository { Some(tree::reopen(context, &thread, meta).await?) } else { None };
-    let mut assignment =
-        Assignment::of(context.deps(), agent, BoundModel { name: meta.model.clone(), client }, meta.effort);
+    let model = BoundModel { name: meta.model.clone(), client };
+    let code_host = code_host_of_user(deps, &meta.user_id);
+    let mut assignment = Assignment::of(deps, agent, model, meta.effort, code_host);
     assignment.system = system_of(run);
     assignment.workspace = workspace;
     Ok(assignment)

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     context::RunContext,
-    dispatch::{PlannedRequest, Request, plan_queued},
+    dispatch::{PlannedRequest, Request, code_host_of, plan_queued},
     error::Refused,
     history::Provisional,
     in_flight::InFlight,
@@ -132,7 +132,8 @@ async fn restore(
     let root = root.unwrap_or_else(|| spans.start(&handle, None, "request", meta.received_at));
 
     let model = BoundModel { name: planned.plan.choice.model.clone(), client: planned.plan.client.clone() };
-    let mut assignment = Assignment::of(context.deps(), agent, model, planned.plan.choice.effort);
+    let code_host = code_host_of(context.deps(), &planned.resolved.actor);
+    let mut assignment = Assignment::of(context.deps(), agent, model, planned.plan.choice.effort, code_host);
     assignment.limit_to(reserved.hold.take());
     let slot = reserved.slot.take().unwrap_or_else(|| place_of(context, &meta));
     let active = ActiveRun {

@@ -80,6 +80,7 @@ const TABLE: &[Row] = &[
     opens("repo:write", &[]),
     opens("repo:exec", &[]),
     opens("repo:use", &[]),
+    opens("issue:write", &[]),
     opens("mcp:read", &[]),
     opens("mcp:write", &[]),
     opens("review:read", &[]),

@@ -1,0 +1,129 @@
+//! One request to the host, with the credential that it needs.
+
+use ars_codehost::parse_slug;
+use ars_types::RepoSlug;
+use bytes::Bytes;
+use http::Method;
+
+/// Maximum bytes of an answer in JSON.
+pub(super) const MAX_HOST_ANSWER_BYTES: usize = 8 << 20;
+
+/// A request.
+pub(super) struct Call {
+    pub(super) method: Method,
+    /// Path and query below the base address, or a whole address for [`Access::Anonymous`].
+    pub(super) target: String,
+    pub(super) accept: &'static str,
+    pub(super) body: Bytes,
+    pub(super) access: Access,
+    pub(super) limit: Limit,
+    /// Sending it twice has no effect beyond the first.
+    pub(super) is_repeatable: bool,
+}
+
+/// The credential of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Access {
+    /// None, because the address is signed and belongs to another host.
+    Anonymous,
+    /// The app itself.
+    App,
+    /// The whole installation, which only reads metadata.
+    Installation,
+    /// One repository.
+    Repository(RepoSlug, Scope),
+}
+
+/// The permissions of a repository's token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Scope {
+    /// Reads of the interface.
+    Read,
+    /// Pull requests, reviews, checks, issues.
+    Write,
+    /// Clones and fetches of git.
+    GitRead,
+    /// Pushes of git.
+    GitWrite,
+}
+
+/// The bound of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Limit {
+    /// A larger one is an error.
+    Whole(usize),
+    /// The start is kept.
+    Start(usize),
+    /// The end is kept, of a body that is read up to the second limit.
+    End(usize, usize),
+}
+
+impl Call {
+    /// A request that reads a repository, with its own limit of the body.
+    pub(super) fn read(repository: &RepoSlug, target: String, accept: &'static str, limit: Limit) -> Self {
+        Self {
+            method: Method::GET,
+            target,
+            accept,
+            body: Bytes::new(),
+            access: Access::Repository(repository.clone(), Scope::Read),
+            limit,
+            is_repeatable: true,
+        }
+    }
+}
+
+/// Returns whether a target has a part of dots.
+/// A client resolves it, also encoded, and would leave the repository.
+pub(super) fn has_dot_part(target: &str) -> bool {
+    let path = target.split('?').next().unwrap_or(target);
+    let is_dots = |part: &str| matches!(part.to_ascii_lowercase().replace("%2e", ".").as_str(), "." | "..");
+    path.split('/').any(is_dots)
+}
+
+/// Returns the access of a request by method and path; `None` for a path without a credential.
+pub(super) fn access_of(method: &Method, path: &str) -> Option<Access> {
+    let mut parts = path.trim_start_matches('/').split('/');
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some("app"), ..) => Some(Access::App),
+        (Some("user" | "installation"), ..) => Some(Access::Installation),
+        (Some("repos"), Some(owner), Some(name)) => {
+            let scope = if *method == Method::GET { Scope::Read } else { Scope::Write };
+            Some(Access::Repository(parse_slug(&format!("{owner}/{name}"))?, scope))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_dots_are_found() {
+        for (target, expected) in [
+            ("/repos/a/b/contents/../x", true),
+            ("/repos/a/b/contents/%2E%2e", true),
+            ("/repos/a/b/compare/main...x", false),
+            ("/repos/a/b/contents/a..b/.x?ref=..", false),
+        ] {
+            assert_eq!(has_dot_part(target), expected, "{target}");
+        }
+    }
+
+    #[test]
+    fn path_decides_about_the_credential() {
+        let slug = RepoSlug::parse("acme/app").unwrap();
+        for (method, path, expected) in [
+            (Method::GET, "/app", Some(Access::App)),
+            (Method::GET, "/installation/repositories", Some(Access::Installation)),
+            (Method::GET, "/repos/acme/app", Some(Access::Repository(slug.clone(), Scope::Read))),
+            (Method::POST, "/repos/acme/app/pulls", Some(Access::Repository(slug, Scope::Write))),
+            (Method::GET, "/repos/acme", None),
+            (Method::GET, "/repos/a%2fb/c", None),
+            (Method::POST, "/graphql", None),
+        ] {
+            assert_eq!(access_of(&method, path), expected, "{method} {path}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Checks of a commit, and the ends of their logs.
+
+use ars_bot_ports::{
+    CodeHostError,
+    code_host::{CheckConclusion, CheckEntry, Listed, LogTail},
+};
+use ars_codehost::{answer::Meaning, diff::Commit, pull_request::CheckRun};
+use ars_types::RepoSlug;
+use serde_json::Value;
+
+use super::{
+    call::{Access, Call, Limit},
+    github::GitHub,
+    transport::JSON,
+    wire::{self, PAGE},
+};
+
+/// Bytes of a log's end.
+const LOG_TAIL_BYTES: usize = 16_000;
+/// Maximum bytes of a log that are read to find its end.
+const MAX_LOG_BYTES: usize = 32 << 20;
+
+/// Creates the check run, or replaces the one of an earlier attempt.
+pub(super) async fn put(
+    github: &GitHub,
+    repository: &RepoSlug,
+    check: &CheckRun,
+) -> Result<(), CodeHostError> {
+    let body = serde_json::to_value(check).map_err(|_| CodeHostError::Unreadable)?;
+    let head = body["head_sha"].as_str().unwrap_or_default();
+    let found = runs(github, repository, head).await?;
+    let is_same = |one: &&wire::CheckRun| one.external_id.as_deref() == body["external_id"].as_str();
+    let made: Result<Value, _> = match found.iter().find(is_same) {
+        Some(earlier) => {
+            let route = format!("/repos/{repository}/check-runs/{}", earlier.id);
+            github.client.patch(&route, &body).await
+        }
+        None => github.client.post(&format!("/repos/{repository}/check-runs"), &body).await,
+    };
+    made.map(|_| ())
+}
+
+/// Lists the checks of a commit.
+pub(super) async fn list(
+    github: &GitHub,
+    repository: &RepoSlug,
+    commit: &Commit,
+) -> Result<Listed<CheckEntry>, CodeHostError> {
+    let login = github.login().await?.to_owned();
+    let found = runs(github, repository, commit.as_str()).await?;
+    let truncated = found.len() >= PAGE;
+    let entry = |one: wire::CheckRun| CheckEntry {
+        id: one.id,
+        name: one.name,
+        conclusion: one.conclusion.as_deref().map(conclusion),
+        is_own: one.app.is_some_and(|app| format!("{}[bot]", app.slug).eq_ignore_ascii_case(&login)),
+        summary: one.output.map_or_else(String::new, |output| {
+            let (title, summary) = (output.title.unwrap_or_default(), output.summary.unwrap_or_default());
+            format!("{title}\n\n{summary}").trim().to_owned()
+        }),
+        url: one.html_url,
+    };
+    Ok(Listed { entries: found.into_iter().map(entry).collect(), truncated })
+}
+
+async fn runs(
+    github: &GitHub,
+    repository: &RepoSlug,
+    commit: &str,
+) -> Result<Vec<wire::CheckRun>, CodeHostError> {
+    let route = format!("/repos/{repository}/commits/{commit}/check-runs?per_page={PAGE}");
+    Ok(github.client.get::<wire::CheckRuns>(&route).await?.check_runs)
+}
+
+fn conclusion(word: &str) -> CheckConclusion {
+    match word {
+        "success" => CheckConclusion::Success,
+        "failure" | "timed_out" | "startup_failure" | "action_required" => CheckConclusion::Failure,
+        _ => CheckConclusion::Other,
+    }
+}
+
+/// Reads the end of a check's log.
+pub(super) async fn log_tail(
+    github: &GitHub,
+    repository: &RepoSlug,
+    check: u64,
+) -> Result<Option<LogTail>, CodeHostError> {
+    let route = format!("/repos/{repository}/actions/jobs/{check}/logs");
+    let limit = Limit::End(LOG_TAIL_BYTES, MAX_LOG_BYTES);
+    let transport = &github.client.transport;
+    let answer = match transport.execute(&Call::read(repository, route, JSON, limit)).await {
+        Ok(answer) => answer,
+        // The host redirects to a signed address of its storage, which must not receive the token.
+        Err(CodeHostError::Answer(Meaning::Moved { to })) if transport.host.may_lead_to(&to) => {
+            let call = Call {
+                access: Access::Anonymous,
+                target: to,
+                ..Call::read(repository, String::new(), JSON, limit)
+            };
+            transport.execute(&call).await?
+        }
+        Err(error) if error.is_not_found() => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let text = String::from_utf8_lossy(&answer.body);
+    // The first line of a cut log is a part.
+    let start = if answer.is_cut { text.find('\n').map_or(0, |at| at + 1) } else { 0 };
+    Ok(Some(LogTail { text: text[start..].to_owned(), truncated: answer.is_cut }))
+}

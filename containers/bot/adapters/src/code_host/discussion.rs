@@ -1,0 +1,177 @@
+//! Issues and comments.
+
+use ars_bot_ports::{
+    CodeHostError,
+    code_host::{Comment, Issue, IssueEdit, IssueFilter, IssueState, Listed, NewIssue},
+};
+use ars_types::RepoSlug;
+use serde_json::{Map, Value, json};
+
+use super::{
+    files::qualified,
+    github::GitHub,
+    wire::{self, PAGE, login, part, time},
+};
+
+/// Maximum pages of issues that one listing reads.
+const MAX_ISSUE_PAGES: usize = 3;
+/// Maximum pages of comments that one listing reads.
+const MAX_COMMENT_PAGES: usize = 3;
+
+/// Reads an issue.
+pub(super) async fn issue(
+    github: &GitHub,
+    repository: &RepoSlug,
+    number: u64,
+) -> Result<Issue, CodeHostError> {
+    of_wire(github.client.get(&format!("/repos/{repository}/issues/{number}")).await?)
+}
+
+/// Lists issues.
+pub(super) async fn issues(
+    github: &GitHub,
+    repository: &RepoSlug,
+    filter: &IssueFilter,
+) -> Result<Listed<Issue>, CodeHostError> {
+    let state = filter.state.map_or("all", word);
+    let labels = part(&filter.labels.join(","));
+    let mut entries = Vec::new();
+    for page in 1..=MAX_ISSUE_PAGES {
+        let route = format!(
+            "/repos/{repository}/issues?state={state}&labels={labels}&sort=created&direction=desc\
+             &per_page={PAGE}&page={page}"
+        );
+        let found: Vec<wire::Issue> = github.client.get(&route).await?;
+        let is_last = found.len() < PAGE;
+        let issues = found.into_iter().filter(|one| one.pull_request.is_none());
+        entries.extend(issues.map(of_wire).collect::<Result<Vec<_>, _>>()?);
+        if is_last {
+            return Ok(Listed { entries, truncated: false });
+        }
+    }
+    Ok(Listed { entries, truncated: true })
+}
+
+/// Searches issues and pull requests.
+pub(super) async fn search(
+    github: &GitHub,
+    repository: &RepoSlug,
+    query: &str,
+) -> Result<Listed<Issue>, CodeHostError> {
+    let words = part(&qualified(repository, query)?);
+    let found: wire::Found<wire::Issue> =
+        github.client.search(repository, &format!("/search/issues?q={words}&per_page={PAGE}")).await?;
+    let truncated = found.total_count > found.items.len() as u64;
+    let entries = found.items.into_iter().map(of_wire).collect::<Result<_, _>>()?;
+    Ok(Listed { entries, truncated })
+}
+
+/// Creates an issue.
+pub(super) async fn create(
+    github: &GitHub,
+    repository: &RepoSlug,
+    issue: &NewIssue,
+) -> Result<Issue, CodeHostError> {
+    let NewIssue { title, body, labels, assignees } = issue;
+    let fields = json!({ "title": title, "body": body, "labels": labels, "assignees": assignees });
+    of_wire(github.client.post(&format!("/repos/{repository}/issues"), &fields).await?)
+}
+
+/// Changes an issue.
+pub(super) async fn edit(
+    github: &GitHub,
+    repository: &RepoSlug,
+    number: u64,
+    edit: &IssueEdit,
+) -> Result<Issue, CodeHostError> {
+    let IssueEdit { title, body, state, labels, assignees } = edit;
+    let mut fields = Map::new();
+    let mut put = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            fields.insert(name.to_owned(), value);
+        }
+    };
+    put("title", title.as_deref().map(Value::from));
+    put("body", body.as_deref().map(Value::from));
+    put("state", state.map(|state| word(state).into()));
+    put("labels", labels.clone().map(Value::from));
+    put("assignees", assignees.clone().map(Value::from));
+    of_wire(github.client.patch(&format!("/repos/{repository}/issues/{number}"), &fields).await?)
+}
+
+/// Lists comments.
+pub(super) async fn comments(
+    github: &GitHub,
+    repository: &RepoSlug,
+    number: u64,
+) -> Result<Listed<Comment>, CodeHostError> {
+    let own = github.login().await?;
+    let mut entries = Vec::new();
+    for page in 1..=MAX_COMMENT_PAGES {
+        let route = format!("/repos/{repository}/issues/{number}/comments?per_page={PAGE}&page={page}");
+        let found: Vec<wire::Comment> = github.client.get(&route).await?;
+        let is_last = found.len() < PAGE;
+        entries.extend(found.into_iter().map(|one| comment_of(one, own)).collect::<Result<Vec<_>, _>>()?);
+        if is_last {
+            return Ok(Listed { entries, truncated: false });
+        }
+    }
+    Ok(Listed { entries, truncated: true })
+}
+
+/// Comments on an issue or pull request.
+pub(super) async fn comment(
+    github: &GitHub,
+    repository: &RepoSlug,
+    number: u64,
+    body: &str,
+) -> Result<Comment, CodeHostError> {
+    let own = github.login().await?;
+    let route = format!("/repos/{repository}/issues/{number}/comments");
+    comment_of(github.client.post(&route, &json!({ "body": body })).await?, own)
+}
+
+/// Replaces the text of a comment.
+pub(super) async fn edit_comment(
+    github: &GitHub,
+    repository: &RepoSlug,
+    comment: u64,
+    body: &str,
+) -> Result<Comment, CodeHostError> {
+    let own = github.login().await?;
+    let route = format!("/repos/{repository}/issues/comments/{comment}");
+    comment_of(github.client.patch(&route, &json!({ "body": body })).await?, own)
+}
+
+fn comment_of(found: wire::Comment, own: &str) -> Result<Comment, CodeHostError> {
+    Ok(Comment {
+        id: found.id,
+        url: found.html_url,
+        is_own: GitHub::is_own(own, found.user.as_ref()),
+        author: login(found.user),
+        body: found.body.unwrap_or_default(),
+        created_at: time(&found.created_at)?,
+    })
+}
+
+fn of_wire(found: wire::Issue) -> Result<Issue, CodeHostError> {
+    Ok(Issue {
+        number: found.number,
+        url: found.html_url,
+        state: if found.state == "open" { IssueState::Open } else { IssueState::Closed },
+        is_pull_request: found.pull_request.is_some(),
+        title: found.title,
+        body: found.body.unwrap_or_default(),
+        author: login(found.user),
+        labels: found.labels.into_iter().map(|label| label.name).collect(),
+        comments: found.comments,
+        updated_at: time(&found.updated_at)?,
+    })
+}
+
+const fn word(state: IssueState) -> &'static str {
+    match state {
+        IssueState::Open => "open",
+        IssueState::Closed => "closed",
+    }
+}

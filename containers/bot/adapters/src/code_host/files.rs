@@ -1,0 +1,152 @@
+//! Files, trees, diffs and searches in code.
+
+use ars_bot_ports::{
+    CodeHostError,
+    code_host::{BoundedText, ChangedFile, ChangedFiles, CodeHit, FileContent, Listed, TreeEntry},
+};
+use ars_codehost::answer::Meaning;
+use ars_types::RepoSlug;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+
+use super::{
+    call::{Call, Limit},
+    github::GitHub,
+    wire::{self, PAGE, part, parts},
+};
+
+/// Maximum pages of changed files: the host lists 3,000.
+const MAX_FILE_PAGES: usize = 30;
+/// Maximum characters of a file's text.
+const MAX_FILE_CHARS: usize = 200_000;
+/// Media type of a unified diff.
+const DIFF: &str = "application/vnd.github.diff";
+/// Media type of a file's bytes.
+const RAW: &str = "application/vnd.github.raw+json";
+/// Bytes of a file among which a zero byte marks it as binary, as git does.
+const SNIFFED_BYTES: usize = 8_000;
+
+/// Reads a file or folder.
+pub(super) async fn file(
+    github: &GitHub,
+    repository: &RepoSlug,
+    path: &str,
+    git_ref: Option<&str>,
+) -> Result<FileContent, CodeHostError> {
+    let query = git_ref.map_or_else(String::new, |name| format!("?ref={}", part(name)));
+    let route = format!("/repos/{repository}/contents/{}{query}", parts(path));
+    let found = match github.client.get(&route).await? {
+        wire::Content::Folder(entries) => {
+            let entry = |one: wire::FolderEntry| TreeEntry {
+                is_folder: one.kind == "dir",
+                bytes: one.size.filter(|_| one.kind == "file"),
+                path: one.path,
+            };
+            return Ok(FileContent::Folder(entries.into_iter().map(entry).collect()));
+        }
+        wire::Content::File(found) => found,
+    };
+    let encoded: String = found.content.unwrap_or_default().split_ascii_whitespace().collect();
+    let (bytes, is_cut) = if encoded.is_empty() && found.size > 0 {
+        // Above 1 MB the host leaves the content out.
+        let call = Call::read(repository, route, RAW, Limit::Start(MAX_FILE_CHARS * 4));
+        let answer = github.client.transport.execute(&call).await?;
+        (answer.body.to_vec(), answer.is_cut)
+    } else {
+        (STANDARD.decode(encoded).map_err(|_| CodeHostError::Unreadable)?, false)
+    };
+    if bytes[..bytes.len().min(SNIFFED_BYTES)].contains(&0) {
+        return Ok(FileContent::Binary { bytes: found.size });
+    }
+    let whole = String::from_utf8_lossy(&bytes);
+    let text: String = whole.chars().take(MAX_FILE_CHARS).collect();
+    let truncated = is_cut || text.len() < whole.len();
+    Ok(FileContent::Text(BoundedText { text, truncated }))
+}
+
+/// Lists a tree.
+pub(super) async fn tree(
+    github: &GitHub,
+    repository: &RepoSlug,
+    git_ref: Option<&str>,
+) -> Result<Listed<TreeEntry>, CodeHostError> {
+    let name = part(git_ref.unwrap_or("HEAD"));
+    let found: wire::Tree =
+        github.client.get(&format!("/repos/{repository}/git/trees/{name}?recursive=1")).await?;
+    let entry =
+        |one: wire::TreeEntry| TreeEntry { path: one.path, is_folder: one.kind == "tree", bytes: one.size };
+    Ok(Listed { entries: found.tree.into_iter().map(entry).collect(), truncated: found.truncated })
+}
+
+/// Searches in code.
+pub(super) async fn search(
+    github: &GitHub,
+    repository: &RepoSlug,
+    query: &str,
+) -> Result<Listed<CodeHit>, CodeHostError> {
+    let words = part(&qualified(repository, query)?);
+    let found: wire::Found<wire::CodeHit> =
+        github.client.search(repository, &format!("/search/code?q={words}&per_page={PAGE}")).await?;
+    let truncated = found.total_count > found.items.len() as u64;
+    let hit = |one: wire::CodeHit| CodeHit { path: one.path, excerpts: Vec::new() };
+    Ok(Listed { entries: found.items.into_iter().map(hit).collect(), truncated })
+}
+
+/// Adds the repository to the words of a search, which may not name another scope.
+pub(super) fn qualified(repository: &RepoSlug, query: &str) -> Result<String, CodeHostError> {
+    const SCOPES: [&str; 4] = ["repo:", "org:", "user:", "enterprise:"];
+    let lower = query.to_ascii_lowercase();
+    if SCOPES.iter().any(|scope| lower.contains(scope)) {
+        return Err(CodeHostError::Answer(Meaning::Invalid));
+    }
+    Ok(format!("{query} repo:{repository}"))
+}
+
+/// Lists the changed files of a pull request.
+pub(super) async fn changed(
+    github: &GitHub,
+    repository: &RepoSlug,
+    number: u64,
+) -> Result<ChangedFiles, CodeHostError> {
+    let mut files: Vec<wire::File> = Vec::new();
+    for page in 1..=MAX_FILE_PAGES {
+        let route = format!("/repos/{repository}/pulls/{number}/files?per_page={PAGE}&page={page}");
+        let found: Vec<wire::File> = github.client.get(&route).await?;
+        let is_last = found.len() < PAGE;
+        files.extend(found);
+        if is_last {
+            return Ok(of_wire(files, false));
+        }
+    }
+    Ok(of_wire(files, true))
+}
+
+/// Reads the unified diff of a pull request.
+pub(super) async fn unified_diff(
+    github: &GitHub,
+    repository: &RepoSlug,
+    number: u64,
+    max_bytes: usize,
+) -> Result<BoundedText, CodeHostError> {
+    let route = format!("/repos/{repository}/pulls/{number}");
+    let call = Call::read(repository, route, DIFF, Limit::Start(max_bytes));
+    let answer = github.client.transport.execute(&call).await?;
+    let end = match answer.is_cut {
+        true => answer.body.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1),
+        false => answer.body.len(),
+    };
+    let text = String::from_utf8_lossy(&answer.body[..end]).into_owned();
+    Ok(BoundedText { text, truncated: answer.is_cut })
+}
+
+/// Converts the files of a diff.
+pub(super) fn of_wire(files: Vec<wire::File>, truncated: bool) -> ChangedFiles {
+    let file = |one: wire::File| ChangedFile {
+        path: one.filename,
+        status: one.status,
+        previous_path: one.previous_filename,
+        additions: one.additions,
+        deletions: one.deletions,
+        patch: one.patch,
+    };
+    ChangedFiles { files: files.into_iter().map(file).collect(), truncated }
+}

@@ -1,0 +1,75 @@
+//! Files, trees, diffs and comparisons.
+
+use ars_bot_ports::{CodeHost as _, code_host::FileContent};
+use ars_codehost::diff::Change;
+
+use crate::support::{app, branch, world};
+
+#[tokio::test]
+async fn files_and_folders_are_read() {
+    let world = world().await;
+    let large = "x".repeat(2 << 20);
+    let odd = "src/a b#c?.txt";
+    world.fake.commit(
+        "acme/app",
+        "main",
+        &[(odd, Some("odd")), ("big", Some(&large)), ("bin", Some("a\0b"))],
+    );
+    let read = async |path: &str| world.host.file(&app(), path, None).await;
+    for (path, expected, is_cut) in [(odd, "odd", false), ("big", &large[..200_000], true)] {
+        let FileContent::Text(found) = read(path).await.unwrap() else { panic!("{path}") };
+        assert_eq!((found.text == expected, found.truncated), (true, is_cut), "{path}");
+    }
+    assert_eq!(read("bin").await.unwrap(), FileContent::Binary { bytes: 3 });
+    let FileContent::Folder(entries) = read("src").await.unwrap() else { panic!() };
+    assert_eq!(entries.len(), 2);
+    for path in ["gone", "../../../user", ".."] {
+        assert!(read(path).await.unwrap_err().is_not_found(), "{path}");
+    }
+    let before = world.host.file(&app(), "big", Some(&world.main)).await.unwrap_err();
+    assert!(before.is_not_found());
+    let tree = world.host.tree(&app(), None).await.unwrap();
+    assert!(tree.entries.iter().any(|entry| entry.path == odd && entry.bytes == Some(3)));
+    assert_eq!(world.host.search_code(&app(), "three").await.unwrap().entries[0].path, "src/a.rs");
+}
+
+#[tokio::test]
+async fn diffs_agree_with_git() {
+    let world = world().await;
+    let changes = [
+        ("src/a.rs", Some("one\nthree\nfour\n")),
+        ("new", Some("n\n")),
+        ("README.md", None),
+        ("bin", Some("\0")),
+    ];
+    let head = world.fake.commit("acme/app", "topic", &changes);
+    world.fake.commit("acme/app", "main", &[("other", Some("o"))]);
+    let compared = world.host.compare(&app(), "main", "topic").await.unwrap();
+    assert_eq!((compared.ahead, compared.behind), (1, 1));
+    assert_eq!(compared.merge_base.unwrap().as_str(), world.main);
+    let head_now = world.host.branch_head(&app(), &branch("topic")).await.unwrap().unwrap();
+    assert_eq!(head_now.as_str(), head);
+    let diff = compared.files.diff();
+    let mut paths: Vec<_> = diff.files.iter().map(|file| file.path.as_str()).collect();
+    paths.sort_unstable();
+    assert_eq!(paths, ["README.md", "bin", "new", "src/a.rs"]);
+    let binary = diff.files.iter().find(|file| file.path == "bin").unwrap();
+    assert_eq!((&binary.change, diff.totals()), (&Change::Binary, (2, 2)));
+}
+
+#[tokio::test]
+async fn long_diff_is_cut_after_a_line() {
+    let world = world().await;
+    let long: String = (0..2_000).map(|line| format!("line {line}\n")).collect();
+    world.fake.commit("acme/app", "ars/r1", &[("long", Some(&long))]);
+    let request = ars_bot_ports::code_host::NewPullRequest {
+        text: ars_codehost::pull_request::PullRequestText { title: "t".into(), body: String::new() },
+        head: branch("ars/r1"),
+        base: branch("main"),
+    };
+    let number = world.host.open_draft(&app(), &request).await.unwrap().number;
+    let cut = world.host.unified_diff(&app(), number, 1_000).await.unwrap();
+    assert!(cut.truncated && cut.text.ends_with('\n') && cut.text.len() <= 1_000);
+    let whole = world.host.unified_diff(&app(), number, 1 << 20).await.unwrap();
+    assert!(!whole.truncated && whole.text.ends_with("+line 1999\n"));
+}

@@ -1,0 +1,96 @@
+//! The code host as one run may use it.
+
+use std::time::Duration;
+
+use ars_bot_ports::{CodeHost, CodeHostError};
+use ars_codehost::parse_slug;
+use ars_types::RepoSlug;
+
+use crate::{ToolContext, ToolOutput};
+
+/// Maximum time of a tool's calls to the code host, its waits for limits included.
+const HOST_CALL_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The requester's gate of repositories.
+pub trait RepositoryGate: Send + Sync {
+    /// Checks whether the requester may read a repository.
+    ///
+    /// # Errors
+    /// Returns why not.
+    fn read(&self, repository: &RepoSlug) -> Result<(), Denial>;
+
+    /// Checks whether the requester may write issues and comments of a repository.
+    ///
+    /// # Errors
+    /// Returns why not.
+    fn write_issues(&self, repository: &RepoSlug) -> Result<(), Denial>;
+}
+
+/// Why a repository may not be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Denial {
+    /// The repository is closed to the requester.
+    Repository,
+    /// The requester has no grant to write issues.
+    Grant,
+}
+
+/// The code host of a run, with the gate of its requester.
+#[derive(Clone, Copy)]
+pub struct CodeHostAccess<'a> {
+    /// The host.
+    pub host: &'a dyn CodeHost,
+    /// The gate.
+    pub gate: &'a dyn RepositoryGate,
+}
+
+/// What a call does with its repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    Read,
+    WriteIssues,
+}
+
+impl<'a> CodeHostAccess<'a> {
+    /// Returns the access of a run, or the output of a tool that needs one.
+    pub(super) fn of(context: &ToolContext<'a>) -> Result<Self, ToolOutput> {
+        context.run.code_host.ok_or_else(|| ToolOutput::refused("This installation has no code host."))
+    }
+
+    /// Parses the name of a repository and checks its gate.
+    pub(super) fn repository(&self, named: &str, purpose: Use) -> Result<RepoSlug, ToolOutput> {
+        let slug = parse_slug(named.trim())
+            .ok_or_else(|| ToolOutput::refused("`repo` must be a repository as owner/name."))?;
+        let checked = self.gate.read(&slug).and_then(|()| match purpose {
+            Use::Read => Ok(()),
+            Use::WriteIssues => self.gate.write_issues(&slug),
+        });
+        match checked {
+            Ok(()) => Ok(slug),
+            Err(Denial::Repository) => Err(ToolOutput::refused("The requester may not use this repository.")),
+            Err(Denial::Grant) => Err(ToolOutput::refused(
+                "The requester may not write issues: an administrator can grant `issue:write`.",
+            )),
+        }
+    }
+}
+
+/// Waits for a call of the host, within the time of the run.
+pub(super) async fn within<T>(
+    context: &ToolContext<'_>,
+    call: impl Future<Output = Result<T, CodeHostError>>,
+) -> Result<T, ToolOutput> {
+    let limit = HOST_CALL_TIMEOUT.min(context.remaining);
+    match tokio::time::timeout(limit, call).await {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(ToolOutput::refused(format!("{}.", capitalized(&error.to_string())))),
+        Err(_) => {
+            Err(ToolOutput::refused(format!("The code host did not answer within {} s.", limit.as_secs())))
+        }
+    }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| format!("{}{}", first.to_uppercase(), chars.as_str()))
+}

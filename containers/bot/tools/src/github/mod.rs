@@ -1,0 +1,15 @@
+//! Tools of the code host: reads of repositories, pull requests, checks, issues; writes of issues.
+//!
+//! The requester's gate of the repository is checked before every call. Texts of the host are marked as untrusted, and
+//! texts of the model are neutralised before they are posted. Not here: the calls (the `CodeHost` port's adapter).
+
+mod access;
+mod issues;
+mod pulls;
+mod repositories;
+mod shown;
+mod tool;
+mod writes;
+
+pub use access::{CodeHostAccess, Denial, RepositoryGate};
+pub use tool::GitHubTool;

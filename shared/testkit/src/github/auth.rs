@@ -1,0 +1,190 @@
+//! Credentials: the app's signed token, minted tokens, and a plain one.
+
+use aws_lc_rs::signature::{RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
+};
+use serde_json::{Value, json};
+
+use super::{
+    answer::Answer,
+    render::user,
+    route::Request,
+    state::{HostState, Minted},
+};
+
+/// The app that the fake knows.
+#[derive(Debug)]
+pub(super) struct App {
+    pub(super) id: String,
+    pub(super) slug: String,
+    pub(super) installation: u64,
+    pub(super) public_key: Vec<u8>,
+    /// A plain token of a user, with all permissions.
+    pub(super) plain: String,
+    /// Account of this installation.
+    pub(super) owner: String,
+}
+
+/// Who sent a request.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Caller {
+    Anonymous,
+    /// The app itself, with its signed token.
+    App,
+    /// A user, with a plain token.
+    User,
+    /// The app in its installation.
+    Installation {
+        slug: String,
+        repositories: Vec<String>,
+        permissions: Value,
+    },
+}
+
+impl Caller {
+    pub(super) fn login(&self) -> String {
+        match self {
+            Self::Installation { slug, .. } => format!("{slug}[bot]"),
+            Self::User | Self::App | Self::Anonymous => "ars-user".to_owned(),
+        }
+    }
+
+    /// Returns whether the repository exists for this caller.
+    pub(super) fn sees(&self, name: &str) -> bool {
+        match self {
+            Self::User => true,
+            Self::Installation { repositories, .. } => {
+                repositories.is_empty() || repositories.iter().any(|one| one == name)
+            }
+            Self::App | Self::Anonymous => false,
+        }
+    }
+
+    /// Returns whether the caller has a permission.
+    pub(super) fn may(&self, permission: &str, is_write: bool) -> bool {
+        match self {
+            Self::User => true,
+            Self::Installation { permissions, .. } => match permissions[permission].as_str() {
+                Some("write") => true,
+                Some("read") => !is_write,
+                _ => false,
+            },
+            Self::App | Self::Anonymous => false,
+        }
+    }
+}
+
+/// Returns the permission of a path below a repository.
+pub(super) fn permission(rest: &[&str]) -> &'static str {
+    match rest {
+        [] => "metadata",
+        ["pulls", ..] => "pull_requests",
+        ["issues", ..] => "issues",
+        ["check-runs", ..] | ["commits", _, "check-runs"] => "checks",
+        ["actions", ..] => "actions",
+        _ => "contents",
+    }
+}
+
+/// Returns the token of a credential: of a bearer, or the password of git.
+pub(super) fn token(request: &Request) -> Option<String> {
+    let (scheme, rest) = request.header("authorization").split_once(' ')?;
+    match scheme.to_ascii_lowercase().as_str() {
+        "bearer" | "token" => Some(rest.to_owned()),
+        "basic" => {
+            let pair = String::from_utf8(STANDARD.decode(rest).ok()?).ok()?;
+            pair.split_once(':').map(|pair| pair.1.to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Identifies the caller.
+pub(super) fn caller(state: &HostState, app: &App, request: &Request) -> Result<Caller, Answer> {
+    let Some(token) = token(request) else { return Ok(Caller::Anonymous) };
+    if token == app.plain {
+        return Ok(Caller::User);
+    }
+    if let Some(minted) = state.minted.iter().find(|one| one.token == token && !one.is_revoked) {
+        let Minted { repositories, permissions, .. } = minted.clone();
+        return Ok(Caller::Installation { slug: app.slug.clone(), repositories, permissions });
+    }
+    if token.matches('.').count() == 2 && is_signed(app, &token) {
+        return Ok(Caller::App);
+    }
+    Err(Answer::error(401, "Bad credentials"))
+}
+
+fn is_signed(app: &App, token: &str) -> bool {
+    let Some((input, signature)) = token.rsplit_once('.') else { return false };
+    let Some(claims) = input.split_once('.').and_then(|pair| URL_SAFE_NO_PAD.decode(pair.1).ok()) else {
+        return false;
+    };
+    let Ok(signature) = URL_SAFE_NO_PAD.decode(signature) else { return false };
+    let claims: Value = serde_json::from_slice(&claims).unwrap_or_default();
+    let span = claims["exp"].as_i64().unwrap_or(0) - claims["iat"].as_i64().unwrap_or(0);
+    let key = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, &app.public_key);
+    let is_issuer = claims["iss"].as_str() == Some(&app.id) || claims["iss"].as_u64() == app.id.parse().ok();
+    key.verify(input.as_bytes(), &signature).is_ok() && is_issuer && (1..=660).contains(&span)
+}
+
+/// Describes the app.
+pub(super) fn app(app: &App, caller: &Caller) -> Answer {
+    if *caller != Caller::App {
+        return Answer::error(401, "A JSON web token could not be decoded");
+    }
+    Answer::ok(&json!({
+        "id": app.id.parse::<u64>().unwrap_or(1), "slug": app.slug, "node_id": "A_1", "name": app.slug,
+        "owner": user(&app.owner), "permissions": {}, "events": [],
+        "html_url": "https://h.test/apps/ars", "external_url": "https://ars.test", "description": "",
+        "created_at": super::render::TIME, "updated_at": super::render::TIME,
+    }))
+}
+
+/// Mints a token of the installation.
+pub(super) fn mint(
+    state: &mut HostState,
+    app: &App,
+    request: &Request,
+    caller: &Caller,
+    installation: &str,
+) -> Answer {
+    if *caller != Caller::App {
+        return Answer::error(401, "A JSON web token could not be decoded");
+    }
+    if installation != app.installation.to_string() {
+        return Answer::not_found();
+    }
+    let body = request.json();
+    let names = body["repositories"].as_array().cloned().unwrap_or_default();
+    let mut repositories = Vec::new();
+    for name in names.iter().filter_map(Value::as_str) {
+        // A name without its owner is one of the installation's account.
+        let whole = format!("{}/{name}", app.owner);
+        if !state.repositories.contains_key(&whole) {
+            return Answer::error(
+                422,
+                "There is at least one repository that does not exist or is not accessible to the parent installation.",
+            );
+        }
+        repositories.push(whole);
+    }
+    let token = format!("ghs_fake{:08}", state.id());
+    let permissions = match &body["permissions"] {
+        Value::Null => json!({
+            "metadata": "read", "contents": "write", "issues": "write", "pull_requests": "write",
+            "checks": "write", "actions": "read",
+        }),
+        some => some.clone(),
+    };
+    let shown: Vec<Value> =
+        repositories.iter().map(|name| super::render::repository(&state.repositories[name])).collect();
+    let answer = json!({
+        "token": token, "expires_at": "2036-01-02T03:04:05Z", "permissions": permissions, "repositories": shown,
+        "repository_selection": if shown.is_empty() { "all" } else { "selected" },
+    });
+    state.minted.push(Minted { token, repositories, permissions, is_revoked: false });
+    Answer::json(201, &answer)
+}

@@ -1,0 +1,25 @@
+//! A fake GitHub: the interface as far as the service uses it, git over HTTP, and signed webhooks.
+//!
+//! Repositories are bare ones of real git, so heads, diffs and pushes are true. It answers below `/api/v3`, as an
+//! enterprise's own host does. It is checked by an official client (`tests/models`) and by octocrab.
+
+mod answer;
+mod auth;
+mod checks;
+mod diff;
+mod fault;
+mod git;
+mod graphql;
+mod issues;
+mod pulls;
+mod render;
+mod reviews;
+mod route;
+mod server;
+mod state;
+mod webhooks;
+
+pub use fault::Fault;
+pub use server::{FakeGitHub, GitHubApp};
+pub use state::{FakeComment, FakeItem, FakePull, FakeRepository, FakeReview, FakeThread, Seen};
+pub use webhooks::{Delivered, checked, commented, review_requested, sign};

@@ -1,0 +1,132 @@
+//! The host's JSON.
+
+use serde_json::{Value, json};
+
+use super::{
+    git::try_git,
+    state::{FakeComment, FakeItem, FakePull, FakeRepository, FakeReview},
+};
+
+/// Time of every item.
+pub(super) const TIME: &str = "2026-01-02T03:04:05Z";
+/// Base of all addresses in answers.
+const WEB: &str = "https://h.test";
+
+pub(super) fn user(login: &str) -> Value {
+    let url = |part: &str| format!("{WEB}/api/v3/users/{login}{part}");
+    let is_bot = login.ends_with("[bot]");
+    json!({
+        "login": login, "id": login.len(), "node_id": "U_1", "avatar_url": format!("{WEB}/a.png"), "gravatar_id": "",
+        "url": url(""), "html_url": format!("{WEB}/{}", login.trim_end_matches("[bot]")),
+        "followers_url": url("/followers"), "following_url": url("/following"), "gists_url": url("/gists"),
+        "starred_url": url("/starred"), "subscriptions_url": url("/subscriptions"),
+        "organizations_url": url("/orgs"), "repos_url": url("/repos"), "events_url": url("/events"),
+        "received_events_url": url("/received_events"), "type": if is_bot { "Bot" } else { "User" },
+        "site_admin": false,
+    })
+}
+
+pub(super) fn repository(repository: &FakeRepository) -> Value {
+    let FakeRepository { id, name, is_archived, .. } = repository;
+    let (owner, short) = name.split_once('/').unwrap();
+    json!({
+        "id": id, "node_id": "R_1", "name": short, "full_name": name, "owner": user(owner), "private": true,
+        "html_url": format!("{WEB}/{name}"), "description": "A fake.", "fork": false,
+        "url": format!("{WEB}/api/v3/repos/{name}"), "default_branch": "main", "archived": is_archived,
+        "created_at": TIME, "updated_at": TIME, "pushed_at": TIME,
+    })
+}
+
+pub(super) fn issue(repository: &FakeRepository, item: &FakeItem) -> Value {
+    let name = &repository.name;
+    let api = format!("{WEB}/api/v3/repos/{name}/issues/{}", item.number);
+    let kind = if item.pull.is_some() { "pull" } else { "issues" };
+    let html = format!("{WEB}/{name}/{kind}/{}", item.number);
+    let mut json = json!({
+        "id": item.number, "node_id": "I_1", "url": api, "repository_url": format!("{WEB}/api/v3/repos/{name}"),
+        "labels_url": format!("{api}/labels"), "comments_url": format!("{api}/comments"),
+        "events_url": format!("{api}/events"), "html_url": html, "number": item.number,
+        "state": if item.is_open { "open" } else { "closed" }, "title": item.title, "body": item.body,
+        "user": user(&item.user), "labels": item.labels.iter().map(|name| label(name)).collect::<Vec<_>>(),
+        "assignees": [], "locked": false, "comments": item.comments.len(), "created_at": TIME, "updated_at": TIME,
+        "closed_at": if item.is_open { Value::Null } else { TIME.into() }, "author_association": "MEMBER",
+    });
+    if item.pull.is_some() {
+        let at = format!("{WEB}/api/v3/repos/{name}/pulls/{}", item.number);
+        json["pull_request"] = json!({
+            "url": at, "html_url": html, "diff_url": format!("{html}.diff"), "patch_url": format!("{html}.patch"),
+        });
+    }
+    json
+}
+
+fn label(name: &str) -> Value {
+    json!({
+        "id": 1, "node_id": "L_1", "url": format!("{WEB}/labels"), "name": name, "color": "ededed", "default": false,
+    })
+}
+
+pub(super) fn comment(repository: &FakeRepository, comment: &FakeComment) -> Value {
+    let FakeComment { id, user: login, body, .. } = comment;
+    let name = &repository.name;
+    json!({
+        "id": id, "node_id": "C_1", "url": format!("{WEB}/api/v3/repos/{name}/issues/comments/{id}"),
+        "html_url": format!("{WEB}/{name}/issues/1#issuecomment-{id}"), "user": user(login), "body": body,
+        "created_at": TIME, "updated_at": TIME, "author_association": "MEMBER",
+        "issue_url": format!("{WEB}/api/v3/repos/{name}/issues/1"),
+    })
+}
+
+pub(super) fn pull(repository_of: &FakeRepository, item: &FakeItem, pull: &FakePull) -> Value {
+    let owner = repository_of.name.split('/').next().unwrap();
+    let branch = |name: &str, sha: String| {
+        json!({
+            "label": format!("{owner}:{name}"), "ref": name, "sha": sha, "user": user(owner),
+            "repo": repository(repository_of),
+        })
+    };
+    let base = branch(&pull.base, head_of(repository_of, &pull.base).unwrap_or_default());
+    let files = super::diff::files(&repository_of.path, &pull.base, &pull.sha);
+    let numbers: Vec<Value> = files.iter().map(super::diff::File::to_json).collect();
+    let sum = |field: &str| numbers.iter().filter_map(|file| file[field].as_u64()).sum::<u64>();
+    let mut json = issue(repository_of, item);
+    json["url"] = json["pull_request"]["url"].take();
+    if let Some(fields) = json.as_object_mut() {
+        fields.remove("pull_request");
+    }
+    for (field, value) in [
+        ("head", branch(&pull.head, pull.sha.clone())),
+        ("base", base),
+        ("draft", pull.is_draft.into()),
+        ("merged", pull.is_merged.into()),
+        ("merged_at", if pull.is_merged { TIME.into() } else { Value::Null }),
+        ("changed_files", files.len().into()),
+        ("additions", sum("additions").into()),
+        ("deletions", sum("deletions").into()),
+        ("requested_reviewers", json!([])),
+    ] {
+        json[field] = value;
+    }
+    json
+}
+
+pub(super) fn review(repository: &FakeRepository, number: u64, review: &FakeReview) -> Value {
+    let FakeReview { id, user: login, body, event, commit } = review;
+    let html = format!("{WEB}/{}/pull/{number}", repository.name);
+    let state = match event.as_str() {
+        "APPROVE" => "APPROVED",
+        "REQUEST_CHANGES" => "CHANGES_REQUESTED",
+        _ => "COMMENTED",
+    };
+    json!({
+        "id": id, "node_id": "PRR_1", "user": user(login), "body": body, "state": state, "commit_id": commit,
+        "html_url": format!("{html}#pullrequestreview-{id}"), "pull_request_url": html, "submitted_at": TIME,
+        "author_association": "MEMBER",
+    })
+}
+
+/// Returns the commit of a branch.
+pub(super) fn head_of(repository: &FakeRepository, branch: &str) -> Option<String> {
+    let name = format!("refs/heads/{branch}");
+    try_git(&repository.path, &["rev-parse", "--verify", "--quiet", &name]).map(|sha| sha.trim().to_owned())
+}

@@ -1,0 +1,55 @@
+//! Webhooks: bodies of events, and their signature.
+
+use aws_lc_rs::hmac;
+use serde_json::{Value, json};
+
+use super::render::user;
+
+/// A signed delivery.
+#[derive(Debug, Clone)]
+pub struct Delivered {
+    /// Headers.
+    pub headers: Vec<(&'static str, String)>,
+    /// Body.
+    pub body: Vec<u8>,
+}
+
+/// Signs an event.
+pub fn sign(secret: &str, event: &str, delivery: &str, body: &Value) -> Delivered {
+    let body = body.to_string().into_bytes();
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+    let tag: String = hmac::sign(&key, &body).as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    let headers = vec![
+        ("content-type", "application/json".to_owned()),
+        ("x-github-event", event.to_owned()),
+        ("x-github-delivery", delivery.to_owned()),
+        ("x-hub-signature-256", format!("sha256={tag}")),
+    ];
+    Delivered { headers, body }
+}
+
+/// The event of a comment (`issue_comment`).
+pub fn commented(repository: &str, number: u64, login: &str, text: &str) -> Value {
+    json!({
+        "action": "created", "repository": { "full_name": repository }, "sender": user(login),
+        "issue": { "number": number },
+        "comment": { "id": 77, "body": text, "user": user(login) },
+    })
+}
+
+/// The event of a requested review (`pull_request`).
+pub fn review_requested(repository: &str, number: u64, login: &str, head: &str) -> Value {
+    json!({
+        "action": "review_requested", "repository": { "full_name": repository }, "sender": user(login),
+        "requested_reviewer": user("ars[bot]"), "pull_request": { "number": number, "head": { "sha": head } },
+    })
+}
+
+/// The event of a failed check (`check_run`).
+pub fn checked(repository: &str, number: u64, branch: &str, head: &str) -> Value {
+    let pull = json!({ "number": number, "head": { "ref": branch, "sha": head } });
+    json!({
+        "action": "completed", "repository": { "full_name": repository }, "sender": user("ci[bot]"),
+        "check_run": { "name": "test", "conclusion": "failure", "head_sha": head, "pull_requests": [pull] },
+    })
+}
