@@ -1,8 +1,8 @@
 //! The facade of the core: dispatch, queries, commands, background services, and a process's drain.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use ars_bot_ports::{ChannelIo, Clock, IncomingMessage, Randomness, RunStore};
+use ars_bot_ports::{ChannelIo, Clock, IncomingMessage, Randomness, RunStore, StoreError};
 use ars_types::{Generation, SandboxKind, SandboxNetwork, UnixMillis};
 use tokio_util::sync::CancellationToken;
 
@@ -121,6 +121,16 @@ impl Core {
     /// This process's generation in the ledger.
     pub fn generation(&self) -> Option<&Generation> {
         self.context.live().map(Live::generation)
+    }
+
+    /// Returns the keys of threads with a live run in the ledger. Without a ledger there are none.
+    ///
+    /// # Errors
+    /// The ledger did not answer.
+    pub async fn live_threads(&self) -> Result<HashSet<String>, StoreError> {
+        let Some(live) = self.context.live() else { return Ok(HashSet::new()) };
+        let rows = live.ledger().live().await?;
+        Ok(rows.into_iter().map(|row| row.thread_key).collect())
     }
 
     /// Returns `true` if the process has overrides to keep current.

@@ -22,6 +22,12 @@ pub trait WorkspaceProvider: Send + Sync {
     /// Returns the repository of the thread's workspace, or `None` if the thread has no workspace yet.
     async fn repository_of(&self, thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError>;
 
+    /// Returns whether the thread's tree was removed to free the disk.
+    /// Opening with a repository clones it again.
+    async fn is_evicted(&self, _thread: &ThreadKey) -> Result<bool, WorkspaceError> {
+        Ok(false)
+    }
+
     /// Opens the thread's workspace, cloning the repository if the thread has none yet.
     async fn open(
         &self,

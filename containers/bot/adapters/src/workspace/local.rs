@@ -13,6 +13,7 @@ use super::{
     diff,
     files::Files,
     git::{CALL_TIMEOUT, Git, Limits},
+    in_use::InUse,
     names,
     names::Names,
     process,
@@ -30,6 +31,16 @@ pub(super) struct LocalWorkspace {
     pub(super) repository: Option<String>,
     pub(super) base: Option<String>,
     pub(super) egress: Arc<RunEgress>,
+    /// Keeps the tree from being evicted.
+    pub(super) in_use: InUse,
+}
+
+impl Drop for LocalWorkspace {
+    fn drop(&mut self) {
+        if let Err(error) = self.in_use.touch() {
+            tracing::warn!(%error, "the time of a workspace's last use was not noted");
+        }
+    }
 }
 
 impl LocalWorkspace {

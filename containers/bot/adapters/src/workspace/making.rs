@@ -12,10 +12,10 @@ use tempfile::TempDir;
 
 use super::{
     credentials::Credentials,
+    disk::infra,
     environment::TEMPORARY,
     git::{CLONE_TIMEOUT, Git, Limits, NO_TRANSPORT, SHORT, transports_of, without_userinfo},
     meta::Meta,
-    provider::infra,
 };
 
 /// The prefix of an incomplete workspace's name.
@@ -71,6 +71,7 @@ pub(super) async fn fill(git: &Git<'_>, request: WorkspaceRequest<'_>) -> Result
         origin: request.repository.map(|repository| without_userinfo(&repository.origin)),
         git_ref: request.git_ref.map(ToString::to_string),
         base: git.head().await?,
+        evicted: false,
     })
 }
 

@@ -6,23 +6,27 @@
 use std::{
     fs::File,
     io::{self, Read as _},
-    os::fd::{AsFd, OwnedFd},
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
 };
 
 use ars_bot_ports::{WorkspaceError, WorkspaceRequest};
 use rustix::{
-    fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat, openat2},
+    fs::{FileType, Mode, OFlags, fstat, mkdirat, openat2},
     io::Errno,
 };
 use serde::{Deserialize, Serialize};
 
-use super::{environment::TEMPORARY, git::without_userinfo, provider::infra};
+use super::{
+    beneath::{BENEATH, WORKSPACES, open_folder, open_root},
+    disk::infra,
+    environment::TEMPORARY,
+    git::without_userinfo,
+    in_use::InUse,
+};
 
 /// The folder of metadata in the data directory.
 const FOLDER: &str = "meta";
-/// The folder of workspaces in the data directory.
-pub(super) const WORKSPACES: &str = "workspaces";
 /// The file's name beside the tree in older versions.
 const BESIDE_THE_TREE: &str = "meta.json";
 /// Largest metadata that is read.
@@ -41,6 +45,9 @@ pub(super) struct Meta {
     pub(super) git_ref: Option<String>,
     /// The first commit.
     pub(super) base: Option<String>,
+    /// The tree was clean and was removed to free the disk.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) evicted: bool,
 }
 
 impl Meta {
@@ -113,38 +120,16 @@ impl Meta {
     }
 }
 
-/// Opens a workspace's tree and makes its folder of temporary files.
+/// Opens a workspace's tree for a user and makes its folder of temporary files.
 /// `None` if the tree is missing, or if a part of its path is a link.
-pub(super) fn open_tree(data: &Path, name: &str) -> io::Result<Option<OwnedFd>> {
-    let Some(root) = open_root(&data.join(WORKSPACES))? else { return Ok(None) };
-    let Some(place) = open_folder(&root, Path::new(name), OFlags::PATH)? else { return Ok(None) };
+pub(super) fn open_tree(data: &Path, name: &str) -> io::Result<Option<(OwnedFd, InUse)>> {
+    let Some(place) = InUse::lock(data, name)? else { return Ok(None) };
     match mkdirat(&place, TEMPORARY, Mode::RWXU) {
         Ok(()) | Err(Errno::EXIST) => {}
         Err(error) => return Err(error.into()),
     }
-    open_folder(&place, Path::new("tree"), OFlags::RDONLY)
-}
-
-fn open_folder(within: &impl AsFd, path: &Path, access: OFlags) -> io::Result<Option<OwnedFd>> {
-    let flags = access | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    match openat2(within, path, flags, Mode::empty(), BENEATH) {
-        Ok(folder) => Ok(Some(folder)),
-        Err(Errno::NOENT | Errno::LOOP | Errno::NOTDIR | Errno::XDEV) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Paths stay beneath the opened folder and have no links.
-const BENEATH: ResolveFlags =
-    ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
-
-/// Opens a folder of the data directory, whose path the operator chose; `None` if there is none yet.
-fn open_root(path: &Path) -> io::Result<Option<OwnedFd>> {
-    match openat(CWD, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
-        Ok(folder) => Ok(Some(folder)),
-        Err(Errno::NOENT) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
+    let tree = open_folder(&place, Path::new("tree"), OFlags::RDONLY)?;
+    Ok(tree.map(|tree| (tree, place)))
 }
 
 fn read_regular(root: &Path, path: &Path) -> io::Result<Option<Vec<u8>>> {

@@ -5,12 +5,17 @@
 //! (`process`), at the latest with the bot (`start`). Git: arguments only, with hooks and transports that run programs
 //! disabled (`git`), in the sandbox when the tree's configuration can name programs.
 
+mod beneath;
 mod capture;
+mod clean;
 mod credentials;
 mod diff;
+mod disk;
 mod environment;
+mod evict;
 mod files;
 mod git;
+mod in_use;
 mod local;
 mod making;
 mod meta;
@@ -24,4 +29,5 @@ mod trial;
 
 pub use credentials::secrets_of;
 pub use environment::ChildEnvironment;
+pub use evict::{DiskUsage, Evicted};
 pub use provider::{Confinement, GitWorkspaces};

@@ -76,6 +76,14 @@ impl Programs {
         program
     }
 
+    /// Returns a program of the machine that may change a workspace's folder and has no network.
+    /// `None` if the machine does not have it.
+    pub(super) fn tool_inside(&self, program: &str, place: &Path) -> Option<Program> {
+        let mut program = self.confined(trusted(program)?.as_os_str(), place, Reach::Nothing, Some(place));
+        program.command.env("PATH", TRUSTED_PATH);
+        Some(program)
+    }
+
     /// Returns git as the service calls it outside of any tree, where only the service's arguments count.
     pub(super) fn git_outside(&self, place: &Path) -> Program {
         let mut command = start::command(&[self.git.clone().into_os_string()]);

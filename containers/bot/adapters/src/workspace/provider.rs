@@ -10,21 +10,25 @@ use std::{
     os::fd::OwnedFd,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::SystemTime,
 };
 
 use ars_bot_ports::{Repository, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest};
-use ars_types::{SandboxKind, SandboxNetwork, ThreadKey};
+use ars_types::{RefName, SandboxKind, SandboxNetwork, ThreadKey};
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    beneath::WORKSPACES,
+    disk::{blocking, infra},
     environment::{ChildEnvironment, conceal_this_process},
     files::Files,
     git::Git,
+    in_use::InUse,
     local::LocalWorkspace,
     making,
-    meta::{Meta, WORKSPACES, open_tree},
+    meta::{Meta, open_tree},
     programs::Programs,
     trial,
 };
@@ -34,7 +38,7 @@ use crate::{
 };
 
 /// Characters of a thread's digest in its folder's name: 128 bits.
-const DIGEST_CHARS: usize = 32;
+pub(super) const DIGEST_CHARS: usize = 32;
 
 /// How commands are confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +56,9 @@ const SET_ASIDE: &str = ".set-aside-";
 /// The error of a missing tree.
 const TREE_GONE: &str = "the working tree of this thread is missing or is not a folder any more: a message that names \
                          its repository with `repo:` clones it again";
+/// The error of a tree that was evicted.
+const TREE_EVICTED: &str = "the working tree of this thread had no unsaved work and was removed to free the disk: the \
+                            next message of the thread clones it again";
 
 /// The workspaces under one folder.
 pub struct GitWorkspaces {
@@ -61,6 +68,14 @@ pub struct GitWorkspaces {
     environment: ChildEnvironment,
     settings: SandboxSettings,
     opening: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+    /// Sizes of workspaces without a user, with their time of last use.
+    sizes: Mutex<HashMap<String, (SystemTime, u64)>>,
+}
+
+/// A workspace that exists, or was evicted.
+struct Found {
+    meta: Meta,
+    tree: Option<(OwnedFd, InUse)>,
 }
 
 impl GitWorkspaces {
@@ -72,11 +87,12 @@ impl GitWorkspaces {
         conceal_this_process();
         let root = data_dir.join(WORKSPACES);
         let (programs, opening) = (OnceLock::new(), Mutex::default());
-        Self { data_dir: data_dir.into(), root, programs, environment, settings, opening }
+        let sizes = Mutex::default();
+        Self { data_dir: data_dir.into(), root, programs, environment, settings, opening, sizes }
     }
 
     /// Returns the programs of workspaces, or why there can be none. The first call tries the sandbox out.
-    fn programs(&self) -> Result<&Arc<Programs>, &str> {
+    pub(super) fn programs(&self) -> Result<&Arc<Programs>, &str> {
         let find = || {
             let variables = self.environment.variables();
             let home = self.environment.service_home();
@@ -109,6 +125,31 @@ impl GitWorkspaces {
     /// Returns the place of a thread's tree.
     pub fn tree_of(&self, thread: &ThreadKey) -> PathBuf {
         self.root.join(folder_name(thread)).join("tree")
+    }
+
+    /// Returns the folder of all workspaces.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the data directory.
+    pub(super) fn data_dir(&self) -> &Path {
+        &self.data_dir
+    }
+
+    /// Returns the size of a workspace that was not used since it was measured.
+    pub(super) fn known_size(&self, name: &str, used_at: SystemTime) -> Option<u64> {
+        let sizes = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
+        sizes.get(name).filter(|(at, _)| *at == used_at).map(|(_, bytes)| *bytes)
+    }
+
+    /// Notes the size of a workspace, or that it is not known.
+    pub(super) fn note_size(&self, name: &str, measured: Option<(SystemTime, u64)>) {
+        let mut sizes = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
+        match measured {
+            Some(measured) => drop(sizes.insert(name.to_owned(), measured)),
+            None => drop(sizes.remove(name)),
+        }
     }
 
     /// Returns the lock of a thread, so that two clones never race for one place.
@@ -144,14 +185,15 @@ impl GitWorkspaces {
     }
 
     /// Opens the tree of a workspace, if both are there.
-    async fn find(&self, name: &str) -> Result<Option<(Meta, Option<OwnedFd>)>, WorkspaceError> {
+    async fn find(&self, name: &str) -> Result<Option<Found>, WorkspaceError> {
         let (data, name) = (self.data_dir.clone(), name.to_owned());
         blocking(move || {
             let Some(meta) = Meta::read(&data, &name)? else { return Ok(None) };
             let tree = open_tree(&data, &name).map_err(|error| infra(&error))?;
             // A workspace that was removed as a whole can be made anew.
-            let is_there = tree.is_some() || data.join(WORKSPACES).join(&name).symlink_metadata().is_ok();
-            Ok(is_there.then_some((meta, tree)))
+            let place = data.join(WORKSPACES).join(&name);
+            let is_there = tree.is_some() || meta.evicted || place.symlink_metadata().is_ok();
+            Ok(is_there.then_some(Found { meta, tree }))
         })
         .await
     }
@@ -165,7 +207,13 @@ impl WorkspaceProvider for GitWorkspaces {
 
     async fn repository_of(&self, thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
         let found = self.find(&folder_name(thread)).await?;
-        Ok(found.and_then(|(meta, _)| Some(Repository { name: meta.repository?, origin: meta.origin? })))
+        Ok(found
+            .and_then(|Found { meta, .. }| Some(Repository { name: meta.repository?, origin: meta.origin? })))
+    }
+
+    async fn is_evicted(&self, thread: &ThreadKey) -> Result<bool, WorkspaceError> {
+        let found = self.find(&folder_name(thread)).await?;
+        Ok(found.is_some_and(|found| found.meta.evicted && found.tree.is_none()))
     }
 
     async fn open(
@@ -183,23 +231,28 @@ impl WorkspaceProvider for GitWorkspaces {
         let root = self.root.clone();
         let root = blocking(move || canonical(&root)).await?;
         let found = self.find(&name).await?;
-        if let Some((meta, _)) = &found {
-            meta.must_fit(request)?;
+        if let Some(found) = &found {
+            found.meta.must_fit(request)?;
         }
-        let (meta, tree) = match found {
-            Some((meta, Some(tree))) => (meta, tree),
+        let (meta, (tree, in_use)) = match found {
+            Some(Found { meta, tree: Some(tree) }) => (meta, tree),
             // A run that continues must not find another tree than its own.
-            Some((_, None)) if request.repository.is_none() => {
-                return Err(WorkspaceError::Infra(TREE_GONE.into()));
+            Some(Found { meta, tree: None }) if request.repository.is_none() => {
+                let reason = if meta.evicted { TREE_EVICTED } else { TREE_GONE };
+                return Err(WorkspaceError::Infra(reason.into()));
             }
-            Some((_, None)) | None => {
+            missing => {
+                let evicted = missing.filter(|found| found.meta.evicted);
+                let git_ref = evicted.and_then(|found| RefName::parse(&found.meta.git_ref?).ok());
+                let request = WorkspaceRequest { git_ref: request.git_ref.or(git_ref.as_ref()), ..request };
                 self.make(&root, &name, (programs, cancel), request).await?;
                 match self.find(&name).await? {
-                    Some((meta, Some(tree))) => (meta, tree),
+                    Some(Found { meta, tree: Some(tree) }) => (meta, tree),
                     _ => return Err(WorkspaceError::Infra(TREE_GONE.into())),
                 }
             }
         };
+        in_use.touch().map_err(|error| infra(&error))?;
         let place = root.join(&name);
         let scope = Scope {
             agent: request.agent,
@@ -214,16 +267,9 @@ impl WorkspaceProvider for GitWorkspaces {
             place,
             repository: meta.repository,
             base: meta.base,
+            in_use,
         }))
     }
-}
-
-/// Runs blocking calls outside of the threads of the runtime.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, WorkspaceError> + Send + 'static,
-) -> Result<T, WorkspaceError> {
-    let broke_off = || WorkspaceError::Infra("opening the workspace broke off".into());
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(broke_off()))
 }
 
 /// Moves whatever is in the place of a new workspace out of its way.
@@ -247,10 +293,11 @@ fn canonical(root: &Path) -> Result<PathBuf, WorkspaceError> {
 }
 
 fn folder_name(thread: &ThreadKey) -> String {
-    let digest = Sha256::digest(thread.as_str().as_bytes());
-    hex::encode(digest)[..DIGEST_CHARS].to_owned()
+    folder_name_of(thread.as_str())
 }
 
-pub(super) fn infra(error: &io::Error) -> WorkspaceError {
-    WorkspaceError::Infra(error.to_string())
+/// Returns the name of the folder of a thread, by its key.
+pub(super) fn folder_name_of(thread: &str) -> String {
+    let digest = Sha256::digest(thread.as_bytes());
+    hex::encode(digest)[..DIGEST_CHARS].to_owned()
 }

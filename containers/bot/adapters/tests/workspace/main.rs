@@ -4,6 +4,7 @@
 
 mod changes;
 mod commands;
+mod eviction;
 mod files;
 mod isolation;
 mod listing;

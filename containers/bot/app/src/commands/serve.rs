@@ -21,7 +21,7 @@ use crate::{
     args::Serve,
     build_stamp, compose,
     environment::{self, name},
-    services::{self, HttpService, LedgerService, OverridesService, RequeueService, Supervisor},
+    services::{self, DiskService, HttpService, LedgerService, OverridesService, RequeueService, Supervisor},
     shutdown::{self, ShutdownCause, ShutdownOutcome},
     signals::{Signals, StopSignal},
     terminal,
@@ -93,8 +93,9 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     let dashboard = std::mem::take(&mut plan.dashboard);
     let (mut connections, streams) = (plan.file.limits.of_connections(), plan.file.limits.of_streams());
     allow_open_files(connections.max);
+    let disk_limit = plan.file.limits.of_workspaces();
     let (core, workspaces) = plan.build(args.store, args.state_url).await?;
-    let (sandbox, network) = report_sandbox(workspaces).await;
+    let (sandbox, network) = report_sandbox(Arc::clone(&workspaces)).await;
     let mut state = HttpState::new(core.clone(), Arc::new(parsed.map), build_stamp::build().clone());
     tracing::info!(mode = dashboard.mode(), "dashboard");
     state = state.with_dashboard(dashboard).with_stream_limits(streams);
@@ -118,6 +119,9 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     }
     if let Some(overrides) = OverridesService::of(&core) {
         supervisor.start(overrides);
+    }
+    if let Some(max_bytes) = disk_limit {
+        supervisor.start(DiskService { core: core.clone(), workspaces, max_bytes });
     }
     let server = supervisor.start(HttpService { listener, state, limits: connections });
     terminal::print(&format!("{}\n", serde_json::json!({ "listening": format!("http://{address}") })))?;

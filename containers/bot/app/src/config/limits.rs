@@ -4,6 +4,9 @@ use ars_bot_core::load_limits::LoadLimits;
 use ars_bot_http::{ConnectionLimits, StreamLimits};
 use serde::Deserialize;
 
+/// Default limit of the bytes of workspaces on the disk.
+const WORKSPACE_BYTES_MAX: u64 = 50 << 30;
+
 /// `[limits]`. An absent key has its default.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
@@ -38,6 +41,9 @@ pub struct Limits {
     /// Open event streams of a peer.
     #[serde(alias = "streams_per_peer")]
     pub streams_per_peer: Option<usize>,
+    /// Bytes of workspaces on the disk.
+    #[serde(alias = "workspace_bytes")]
+    pub workspace_bytes: Option<u64>,
 }
 
 impl Limits {
@@ -67,6 +73,15 @@ impl Limits {
             max: limit(self.connections, defaults.max),
             max_per_peer: limit(self.connections_per_peer, defaults.max_per_peer),
             ..defaults
+        }
+    }
+
+    /// Returns the limit of the bytes of workspaces, or `None` without one.
+    pub fn of_workspaces(&self) -> Option<u64> {
+        match self.workspace_bytes {
+            None => Some(WORKSPACE_BYTES_MAX),
+            Some(0) => None,
+            set => set,
         }
     }
 
@@ -110,10 +125,11 @@ mod tests {
 
     #[test]
     fn absent_limits_have_their_defaults() {
-        let text = "connections = 9\nstreams = 0\nstreams_per_peer = 3\n";
+        let text = "connections = 9\nstreams = 0\nstreams_per_peer = 3\nworkspaceBytes = 0\n";
         let limits = toml::from_str::<Limits>(text).unwrap();
         let (connections, streams) = (limits.of_connections(), limits.of_streams());
         assert_eq!((connections.max, connections.max_per_peer), (9, 64));
         assert_eq!((streams.max, streams.max_per_peer), (usize::MAX, 3));
+        assert_eq!((limits.of_workspaces(), Limits::default().of_workspaces()), (None, Some(53_687_091_200)));
     }
 }

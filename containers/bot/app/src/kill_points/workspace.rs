@@ -35,6 +35,10 @@ impl WorkspaceProvider for KilledWorkspaces {
         self.point.around("workspace.repository_of", self.inner.repository_of(thread)).await
     }
 
+    async fn is_evicted(&self, thread: &ThreadKey) -> Answer<bool> {
+        self.inner.is_evicted(thread).await
+    }
+
     async fn open(
         &self,
         request: WorkspaceRequest<'_>,

@@ -53,6 +53,13 @@ fn check(actor: &Actor, settings: &Settings, repository: &str) -> Result<(), Ref
     can_use_repo(actor, &settings.restrictions, repository).map_err(|_| Refusal::RepositoryForbidden)
 }
 
+/// Returns the configured repository of the same place, else the repository itself.
+/// A configured origin may have credentials.
+pub(crate) fn configured_place(repository: &Repository, settings: &Settings) -> Repository {
+    let known = settings.repositories.iter().find(|known| origin::is_same(&known.origin, &repository.origin));
+    known.unwrap_or(repository).clone()
+}
+
 fn configured(name: &str, settings: &Settings) -> Option<Repository> {
     settings.repositories.iter().find(|repository| repository.name == name).cloned()
 }

@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use ars_bot_ports::{IncomingMessage, Refusal, Workspace, WorkspaceError, WorkspaceRequest, trace};
+use ars_bot_ports::{
+    IncomingMessage, Refusal, Repository, Workspace, WorkspaceError, WorkspaceRequest, trace,
+};
 use ars_bot_tools::{agents::skills_block, instructions};
 use ars_events::EventBody;
 use ars_settings::instructions_block;
@@ -16,7 +18,7 @@ use super::{
 };
 use crate::{
     context::RunContext,
-    dispatch::{ActiveScopes, ParsedRequest, ResolvedRequest, RunPlan},
+    dispatch::{ActiveScopes, ParsedRequest, ResolvedRequest, RunPlan, configured_place},
     memory::{Remembering, Successor},
     run::{Assignment, SpanResult},
 };
@@ -116,9 +118,11 @@ async fn prepare_workspace(
     }
     let ActiveRun { run, spans, request, .. } = active;
     let span = spans.start(run, Some(request.id()), "dispatch.workspace.attach", context.clock().now());
+    let thread = &source.message.thread_key;
+    let evicted = evicted_repository(context, source).await;
     let request = WorkspaceRequest {
-        thread: &source.message.thread_key,
-        repository: source.plan.choice.repository.as_ref(),
+        thread,
+        repository: source.plan.choice.repository.as_ref().or(evicted.as_ref()),
         git_ref: source.git_ref(),
         agent: Some(assignment.agent.name),
     };
@@ -136,6 +140,21 @@ async fn prepare_workspace(
     let error = opened.is_err().then(|| "workspace".to_owned());
     spans.end(run, span, SpanResult::of(error), context.clock().now());
     opened
+}
+
+/// Returns the thread's own repository if its tree was evicted, so that it is cloned again.
+/// The plan has checked its gate.
+async fn evicted_repository(context: &RunContext, source: &Source<'_>) -> Option<Repository> {
+    let own = source.plan.own.as_ref().filter(|_| source.plan.choice.repository.is_none())?;
+    match context.deps().workspaces.is_evicted(&source.message.thread_key).await {
+        Ok(true) => Some(configured_place(own, context.settings())),
+        Ok(false) => None,
+        Err(error) => {
+            // Opening the workspace reports it.
+            tracing::warn!(error = %error, "workspace not ready");
+            None
+        }
+    }
 }
 
 fn run_meta_event(

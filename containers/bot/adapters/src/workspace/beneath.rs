@@ -1,0 +1,40 @@
+//! Opens folders of the data directory beneath an opened one, without following links.
+//!
+//! All calls block.
+
+use std::{
+    io,
+    os::fd::{AsFd, OwnedFd},
+    path::Path,
+};
+
+use rustix::{
+    fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2},
+    io::Errno,
+};
+
+/// The folder of workspaces in the data directory.
+pub(super) const WORKSPACES: &str = "workspaces";
+
+/// Opens a folder beneath another. `None` if it is missing, or if a part of its path is a link.
+pub(super) fn open_folder(within: &impl AsFd, path: &Path, access: OFlags) -> io::Result<Option<OwnedFd>> {
+    let flags = access | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    match openat2(within, path, flags, Mode::empty(), BENEATH) {
+        Ok(folder) => Ok(Some(folder)),
+        Err(Errno::NOENT | Errno::LOOP | Errno::NOTDIR | Errno::XDEV) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Paths stay beneath the opened folder and have no links.
+pub(super) const BENEATH: ResolveFlags =
+    ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
+
+/// Opens a folder of the data directory, whose path the operator chose; `None` if there is none yet.
+pub(super) fn open_root(path: &Path) -> io::Result<Option<OwnedFd>> {
+    match openat(CWD, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(folder) => Ok(Some(folder)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

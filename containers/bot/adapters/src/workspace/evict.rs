@@ -1,0 +1,275 @@
+//! Evicts clean trees, the least recently used first, when the workspaces exceed their limit.
+//!
+//! The order of the steps excludes the loss of a tree that a run needs. The times of last use are read first, then the
+//! caller reads the live runs, then each tree is checked. A tree is moved away only if it has no user and its time of
+//! last use is still the same. A run claims its thread before it opens the tree, and opening changes the time.
+
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use ars_bot_ports::WorkspaceError;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    capture::Capture,
+    clean::is_clean,
+    disk::{blocking, infra},
+    environment::FOLDERS,
+    git::Git,
+    in_use::Unused,
+    meta::Meta,
+    process,
+    programs::Programs,
+    provider::{DIGEST_CHARS, GitWorkspaces, folder_name_of},
+};
+
+/// Age of a tree's last use from which it may be evicted.
+const MIN_IDLE: Duration = Duration::from_secs(10 * 60);
+/// Timeout of measuring or removing one workspace.
+const DISK_TIMEOUT: Duration = Duration::from_secs(5 * 60);
+/// The prefix of a folder with an evicted workspace that is being removed.
+const EVICTED: &str = ".evicted-";
+/// Bytes of the output of a program that measures or removes.
+const OUTPUT_LIMIT: usize = 4 << 10;
+
+/// The workspaces on the disk.
+#[derive(Debug, Default)]
+pub struct DiskUsage {
+    workspaces: Vec<Measured>,
+}
+
+#[derive(Debug)]
+struct Measured {
+    name: String,
+    used_at: SystemTime,
+    bytes: u64,
+    is_idle: bool,
+}
+
+/// The result of an eviction.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Evicted {
+    /// Bytes of the workspaces that were evicted.
+    pub freed_bytes: u64,
+    /// Number of the workspaces that were evicted.
+    pub count: usize,
+    /// Places of workspaces that stay because their tree has work, or cannot be checked.
+    pub kept: Vec<PathBuf>,
+}
+
+impl DiskUsage {
+    /// Returns the bytes of all workspaces.
+    pub fn bytes(&self) -> u64 {
+        self.workspaces.iter().map(|workspace| workspace.bytes).fold(0, u64::saturating_add)
+    }
+}
+
+impl GitWorkspaces {
+    /// Measures all workspaces. Removes what an earlier eviction left.
+    ///
+    /// # Errors
+    /// There is no sandbox, without which trees of agents are not looked at, or the disk failed.
+    pub async fn measure(&self) -> Result<DiskUsage, WorkspaceError> {
+        let programs = self.programs().map_err(|obstacle| WorkspaceError::Refused(obstacle.to_owned()))?;
+        let root = self.root().to_path_buf();
+        let (names, leftovers) = blocking(move || listed(&root)).await?;
+        for place in leftovers {
+            remove(programs, &place).await;
+        }
+        let mut workspaces = Vec::new();
+        for name in names {
+            let Some((used_at, is_idle)) = self.last_use(&name).await? else { continue };
+            let bytes = match self.known_size(&name, used_at) {
+                Some(bytes) => bytes,
+                None => {
+                    let bytes = disk_bytes(programs, &self.root().join(&name)).await?;
+                    self.note_size(&name, is_idle.then_some((used_at, bytes)));
+                    bytes
+                }
+            };
+            workspaces.push(Measured { name, used_at, bytes, is_idle });
+        }
+        Ok(DiskUsage { workspaces })
+    }
+
+    /// Evicts clean trees until the workspaces have at most `max_bytes`.
+    ///
+    /// `live` are the threads with a live run, read after `usage`. Trees without an origin stay, because they cannot be
+    /// cloned again.
+    ///
+    /// # Errors
+    /// There is no sandbox, or the disk failed. Trees that were evicted before stay so.
+    pub async fn evict(
+        &self,
+        usage: DiskUsage,
+        live: &HashSet<String>,
+        max_bytes: u64,
+    ) -> Result<Evicted, WorkspaceError> {
+        let programs = self.programs().map_err(|obstacle| WorkspaceError::Refused(obstacle.to_owned()))?;
+        let live: HashSet<_> = live.iter().map(|thread| folder_name_of(thread)).collect();
+        let mut left = usage.bytes();
+        let mut evicted = Evicted::default();
+        let mut candidates = usage.workspaces;
+        candidates.sort_by_key(|workspace| workspace.used_at);
+        for workspace in candidates {
+            if left <= max_bytes {
+                break;
+            }
+            let age = workspace.used_at.elapsed().unwrap_or_default();
+            if !workspace.is_idle || age < MIN_IDLE || live.contains(&workspace.name) {
+                continue;
+            }
+            let place = self.root().join(&workspace.name);
+            let Some(meta) = self.evictable(programs, &workspace.name, &place).await? else {
+                evicted.kept.push(place);
+                continue;
+            };
+            let Some(moved) = self.move_away(&workspace, meta).await? else { continue };
+            remove(programs, &moved).await;
+            left = left.saturating_sub(workspace.bytes);
+            evicted.freed_bytes += workspace.bytes;
+            evicted.count += 1;
+            tracing::info!(workspace = %place.display(), bytes = workspace.bytes, "a clean working tree was evicted");
+        }
+        Ok(evicted)
+    }
+
+    /// Returns the time of the last use, and whether the workspace has no user now.
+    /// `None` without a workspace.
+    async fn last_use(&self, name: &str) -> Result<Option<(SystemTime, bool)>, WorkspaceError> {
+        let (data, name, place) = (self.data_dir().to_path_buf(), name.to_owned(), self.root().join(name));
+        blocking(move || {
+            if let Some(unused) = Unused::lock(&data, &name).map_err(|error| infra(&error))? {
+                return unused.used_at().map(|at| Some((at, true))).map_err(|error| infra(&error));
+            }
+            let modified = place.symlink_metadata().and_then(|found| found.modified()).ok();
+            Ok(modified.map(|at| (at, false)))
+        })
+        .await
+    }
+
+    /// Returns the metadata of a workspace whose tree is clean and can be cloned again.
+    async fn evictable(
+        &self,
+        programs: &Programs,
+        name: &str,
+        place: &Path,
+    ) -> Result<Option<Meta>, WorkspaceError> {
+        let (data, owned) = (self.data_dir().to_path_buf(), name.to_owned());
+        let meta = blocking(move || Ok(Meta::read(&data, &owned).ok().flatten())).await?;
+        let Some(meta) = meta.filter(|meta| meta.origin.is_some() && meta.repository.is_some()) else {
+            return Ok(None);
+        };
+        let git = Git { programs, place, cancel: &CancellationToken::new() };
+        match is_clean(&git, meta.base.as_deref()).await {
+            Ok(is_clean) => Ok(is_clean.then_some(meta)),
+            Err(error) => {
+                tracing::warn!(workspace = name, %error, "a working tree cannot be checked and stays");
+                Ok(None)
+            }
+        }
+    }
+
+    /// Moves a workspace out of its place. Returns `None` if it was used since it was measured.
+    async fn move_away(&self, workspace: &Measured, meta: Meta) -> Result<Option<PathBuf>, WorkspaceError> {
+        let (data, root) = (self.data_dir().to_path_buf(), self.root().to_path_buf());
+        let (name, used_at) = (workspace.name.clone(), workspace.used_at);
+        blocking(move || {
+            let failed = |error: std::io::Error| infra(&error);
+            let Some(unused) = Unused::lock(&data, &name).map_err(failed)? else { return Ok(None) };
+            if unused.used_at().map_err(failed)? != used_at {
+                return Ok(None);
+            }
+            let moved = tempfile::Builder::new().prefix(EVICTED).tempdir_in(&root).map_err(failed)?.keep();
+            // Before the tree is gone, so that the thread never loses its repository.
+            Meta { evicted: true, ..meta }.write(&data, &name)?;
+            std::fs::rename(root.join(&name), &moved).map_err(failed)?;
+            Ok(Some(moved))
+        })
+        .await
+    }
+}
+
+/// Returns the names of workspaces, and the places of evicted ones.
+fn listed(root: &Path) -> Result<(Vec<String>, Vec<PathBuf>), WorkspaceError> {
+    let entries = match std::fs::read_dir(root) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Default::default()),
+        Err(error) => return Err(infra(&error)),
+    };
+    let (mut names, mut leftovers) = (Vec::new(), Vec::new());
+    for entry in entries.flatten() {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        if name.len() == DIGEST_CHARS && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            names.push(name);
+        } else if name.starts_with(EVICTED) {
+            leftovers.push(entry.path());
+        }
+    }
+    Ok((names, leftovers))
+}
+
+/// Returns the bytes that a workspace has on the disk.
+async fn disk_bytes(programs: &Programs, place: &Path) -> Result<u64, WorkspaceError> {
+    let output = run(programs, "du", place, &["-skx", "--", "."]).await?;
+    let kib = output.split_ascii_whitespace().next().and_then(|kib| kib.parse::<u64>().ok());
+    let kib = kib.ok_or_else(|| WorkspaceError::Infra("a workspace could not be measured".into()))?;
+    Ok(kib.saturating_mul(1024))
+}
+
+/// Removes a workspace that was moved away. A rest is logged, and removed by the next measurement.
+async fn remove(programs: &Programs, place: &Path) {
+    let content = ["-rf", "--", "tree", "home", "tmp"];
+    // Some package managers make folders that their owner cannot change.
+    let writable = ["-R", "u+rwX", "--", "."];
+    for (program, arguments) in [("rm", &content[..]), ("chmod", &writable), ("rm", &content)] {
+        let folders = place.to_path_buf();
+        let _ = blocking(move || Ok(make_folders(&folders))).await;
+        if let Err(error) = run(programs, program, place, arguments).await {
+            tracing::warn!(place = %place.display(), %error, "{program} failed in an evicted workspace");
+        }
+        let place = place.to_path_buf();
+        if blocking(move || Ok(remove_empty(&place))).await.unwrap_or_default() {
+            return;
+        }
+    }
+    tracing::warn!(place = %place.display(), "an evicted workspace is not removed yet");
+}
+
+/// Makes the folders that a sandbox expects in a workspace.
+fn make_folders(place: &Path) {
+    for name in FOLDERS {
+        // Mostly it exists.
+        let _ = std::fs::create_dir(place.join(name));
+    }
+}
+
+/// Removes a folder whose own folders are empty. Returns whether it is gone.
+fn remove_empty(place: &Path) -> bool {
+    for name in FOLDERS {
+        // It may be gone already. A bind mount leaves an empty folder.
+        let _ = std::fs::remove_dir(place.join(name));
+    }
+    std::fs::remove_dir(place).is_ok()
+}
+
+/// Runs a program of the machine, confined to a workspace, because an agent made what it reads.
+async fn run(
+    programs: &Programs,
+    program: &str,
+    place: &Path,
+    arguments: &[&str],
+) -> Result<String, WorkspaceError> {
+    let Some(mut program) = programs.tool_inside(program, place) else {
+        return Err(WorkspaceError::Infra(format!("the machine has no {program}")));
+    };
+    program.command.args(arguments).current_dir(place);
+    let mut output = Capture::start(OUTPUT_LIMIT);
+    let mut errors = Capture::both_ends(OUTPUT_LIMIT);
+    let never = CancellationToken::new();
+    process::run(program, None, DISK_TIMEOUT, &mut output, Some(&mut errors), &never).await?;
+    Ok(String::from_utf8_lossy(&output.into_start()).into_owned())
+}
