@@ -7,4 +7,6 @@ pub enum Capability {
     Memory,
     /// Schedules that fire, and the record of their firings.
     Schedules,
+    /// A code host, on which the service posts.
+    CodeHost,
 }

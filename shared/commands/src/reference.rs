@@ -52,6 +52,7 @@ const fn need(capability: Capability) -> &'static str {
     match capability {
         Capability::Memory => "memory",
         Capability::Schedules => "schedules",
+        Capability::CodeHost => "code host",
     }
 }
 

@@ -11,7 +11,7 @@ use ars_auth::{Grants, Restrictions};
 use ars_bot_ports::Repository;
 use ars_bot_tools::agents::AgentSpec;
 use ars_settings::Scopes;
-use ars_types::{Effort, ModelRef, RunId};
+use ars_types::{Effort, ModelRef, RepoSlug, RunId};
 
 use crate::load_limits::LoadLimits;
 
@@ -58,6 +58,19 @@ pub struct Settings {
     pub include_context: bool,
     /// Minimum runs with one cause of friction for a report to show it, in place of the report's default.
     pub report_min_runs: Option<usize>,
+    /// Issues about friction.
+    pub proposals: ProposalSettings,
+}
+
+/// Where issues about friction are filed, and how many.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProposalSettings {
+    /// The repository of a call that names none.
+    pub repository: Option<RepoSlug>,
+    /// Label, in place of the default.
+    pub label: Option<String>,
+    /// Maximum issues of one call, in place of the default.
+    pub top: Option<usize>,
 }
 
 /// Caps of the cost of runs, in micro-dollars. No cap by default.

@@ -155,6 +155,12 @@ pub struct SelfImprovement {
     /// Runs that must share a cause before `friction.report` shows it.
     #[serde(alias = "min_runs")]
     pub min_runs: Option<usize>,
+    /// The repository that `friction.propose` files issues in, as `owner/name`.
+    pub repo: Option<String>,
+    /// Label of the issues.
+    pub label: Option<String>,
+    /// Most issues that one call files.
+    pub top: Option<usize>,
 }
 
 /// `[agents.<name>]`.

@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 
 use ars_agent::Budget;
-use ars_bot_core::settings::Settings;
+use ars_bot_core::settings::{ProposalSettings, Settings};
 use ars_bot_ports::Repository;
 use ars_bot_tools::agents;
-use ars_types::ModelRef;
+use ars_types::{ModelRef, RepoSlug};
 
-use super::{ConfigError, File, grants, scopes, spending};
+use super::{ConfigError, File, file::SelfImprovement, grants, scopes, spending};
 
 /// Milliseconds of a minute.
 const MINUTE_MS: i64 = 60_000;
+/// Maximum characters of a label on the code host.
+const MAX_LABEL_CHARS: usize = 50;
 
 impl File {
     /// Returns the core's settings. `model` is the default model when the file names none.
@@ -34,6 +36,7 @@ impl File {
         if self.self_improvement.min_runs == Some(0) {
             return Err(ConfigError::invalid("selfImprovement.minRuns", "must be at least 1"));
         }
+        let proposals = self.proposals()?;
         let repositories = self.repositories()?;
         if let Some(name) = &defaults.repository
             && !repositories.iter().any(|repository| repository.name == *name)
@@ -67,7 +70,25 @@ impl File {
             public_base_url: public_base_url.map(|url| url.trim_end_matches('/').to_owned()),
             include_context: self.run_history.include_context,
             report_min_runs: self.self_improvement.min_runs,
+            proposals,
         })
+    }
+
+    fn proposals(&self) -> Result<ProposalSettings, ConfigError> {
+        let SelfImprovement { repo, label, top, .. } = &self.self_improvement;
+        let slug = |name: &String| {
+            RepoSlug::parse(name.to_ascii_lowercase())
+                .map_err(|_| ConfigError::invalid("selfImprovement.repo", "must be `owner/name`"))
+        };
+        let is_label = |label: &String| !label.trim().is_empty() && label.chars().count() <= MAX_LABEL_CHARS;
+        if label.as_ref().is_some_and(|label| !is_label(label)) {
+            return Err(ConfigError::invalid("selfImprovement.label", "must have 1 to 50 characters"));
+        }
+        if *top == Some(0) {
+            return Err(ConfigError::invalid("selfImprovement.top", "must be at least 1"));
+        }
+        let repository = repo.as_ref().map(slug).transpose()?;
+        Ok(ProposalSettings { repository, label: label.clone(), top: *top })
     }
 
     fn repositories(&self) -> Result<Vec<Repository>, ConfigError> {

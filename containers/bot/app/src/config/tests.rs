@@ -40,6 +40,9 @@ fn every_mistake_is_named_by_its_key() {
         ("[run_history]\nmax_runs = 0", vec!["runHistory.maxRuns", "at least 1"]),
         ("[agents.coding]\nturns = 0", vec!["agents.coding"]),
         ("[selfImprovement]\nminRuns = 0", vec!["selfImprovement.minRuns", "at least 1"]),
+        ("[selfImprovement]\ntop = 0", vec!["selfImprovement.top", "at least 1"]),
+        ("[selfImprovement]\nrepo = \"app\"", vec!["selfImprovement.repo", "owner/name"]),
+        ("[selfImprovement]\nlabel = \"\"", vec!["selfImprovement.label", "1 to 50"]),
         ("[defaults]\nmaxTokens = 0", vec!["defaults.maxTokens", "at least 1"]),
         (
             "[providers.a]\ntype = \"rehearsal\"\nscript = \"s\"\nscript_text = \"\"",
@@ -131,7 +134,7 @@ fn in_camel_case() -> serde_json::Value {
             "worker": { "baseUrl": "https://memory.example", "tokenEnv": "MEMORY_KEY" },
         },
         "telemetry": { "otlpEndpoint": "http://127.0.0.1:4318" },
-        "selfImprovement": { "minRuns": 3 },
+        "selfImprovement": { "minRuns": 3, "repo": "acme/app", "label": "friction", "top": 2 },
         "runHistory": {
             "includeContext": false, "retentionDays": 3, "maxRuns": 4, "maxBytes": 5, "store": "worker",
             "worker": { "baseUrl": "https://state.example", "tokenEnv": "STATE_KEY" },

@@ -34,6 +34,7 @@ table! {
     memory::List,
     memory::Forget,
     friction::Report,
+    friction::Propose,
     friction::Analyze,
     schedule::List,
 }
@@ -54,7 +55,7 @@ pub fn text_of(id: &str, json: &str, now: UnixMillis) -> Option<String> {
 
 /// Returns the commands of an installation that has every capability.
 pub fn catalogue() -> Registry {
-    catalogue_of(&[Capability::Memory, Capability::Schedules])
+    catalogue_of(&[Capability::Memory, Capability::Schedules, Capability::CodeHost])
 }
 
 /// Returns the commands of an installation.
@@ -65,6 +66,9 @@ pub(crate) fn registry(capabilities: &Capabilities) -> Registry {
     }
     if capabilities.commands.schedules.is_some() {
         available.push(Capability::Schedules);
+    }
+    if capabilities.code_host.is_some() {
+        available.push(Capability::CodeHost);
     }
     catalogue_of(&available)
 }

@@ -28,7 +28,7 @@ pub(crate) use parse::{ParsedRequest, recent};
 pub(crate) use pipeline::{dispatch, serve_requeued};
 pub(crate) use plan::RunPlan;
 pub(crate) use queued::{PlannedRequest, plan_queued};
-pub(crate) use repositories::configured_place;
+pub(crate) use repositories::{authorize_name, configured_place};
 pub(crate) use request::Request;
 pub(crate) use resolve::{ActiveScopes, ResolvedRequest};
 pub(crate) use stages::Stages;

@@ -35,7 +35,7 @@ pub(super) fn find(named: &str, actor: &Actor, settings: &Settings) -> Option<Re
 }
 
 /// Checks the gate of a repository known by its name.
-pub(super) fn authorize_name(actor: &Actor, settings: &Settings, name: &str) -> Result<(), Refusal> {
+pub(crate) fn authorize_name(actor: &Actor, settings: &Settings, name: &str) -> Result<(), Refusal> {
     let unknown = || Repository { name: name.to_owned(), origin: origin::of_name(name).to_owned() };
     authorize(actor, settings, &configured(name, settings).unwrap_or_else(unknown))
 }

@@ -55,9 +55,9 @@ pub(in super::super) struct Reported {
 /// A recurring cause of slow runs.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct PatternView {
+pub(super) struct PatternView {
     /// `<kind>:<signature>`, fenced.
-    key: Untrusted,
+    pub(super) key: Untrusted,
     /// A category of findings, or `long_run`.
     kind: String,
     /// Text that the findings share, without numbers, paths and quotes, fenced.
@@ -117,17 +117,7 @@ impl Command for Report {
     type Output = Reported;
 
     async fn run(call: Call<'_>, input: Input) -> Result<Reported, CommandError> {
-        if !call.context.store().keeps_records() {
-            return Err(CommandError::unavailable(HISTORY_OFF));
-        }
-        let limit = input.limit.unwrap_or(DEFAULT_RUNS).min(MAX_RUNS);
-        let runs = call.queries().finished_since(call.viewer, input.since_ms, limit).await;
-        let runs = runs.map_err(|error| CommandError::store("the run history", &error))?;
-        let defaults = ReportOptions::default();
-        let min_runs = input.min_runs.or(call.context.settings().report_min_runs);
-        let options = ReportOptions { min_runs: min_runs.unwrap_or(defaults.min_runs), ..defaults };
-        let analyzed: Vec<Analyzed<'_>> = runs.iter().filter_map(analyzed).collect();
-        let found = report(&analyzed, &options);
+        let found = recurring(&call, input.since_ms, input.limit, input.min_runs).await?;
         Ok(Reported {
             runs_analyzed: found.runs_analyzed,
             patterns: found.patterns.into_iter().map(PatternView::of).collect(),
@@ -159,6 +149,26 @@ impl Command for Report {
     }
 }
 
+/// Reports the friction of the runs that the caller may read.
+pub(super) async fn recurring(
+    call: &Call<'_>,
+    since_ms: Option<Moment>,
+    limit: Option<usize>,
+    min_runs: Option<usize>,
+) -> Result<ars_friction::Report, CommandError> {
+    if !call.context.store().keeps_records() {
+        return Err(CommandError::unavailable(HISTORY_OFF));
+    }
+    let limit = limit.unwrap_or(DEFAULT_RUNS).min(MAX_RUNS);
+    let runs = call.queries().finished_since(call.viewer, since_ms, limit).await;
+    let runs = runs.map_err(|error| CommandError::store("the run history", &error))?;
+    let defaults = ReportOptions::default();
+    let min_runs = min_runs.or(call.context.settings().report_min_runs);
+    let options = ReportOptions { min_runs: min_runs.unwrap_or(defaults.min_runs), ..defaults };
+    let analyzed: Vec<Analyzed<'_>> = runs.iter().filter_map(analyzed).collect();
+    Ok(report(&analyzed, &options))
+}
+
 fn analyzed(run: &RunEntry) -> Option<Analyzed<'_>> {
     Some(Analyzed {
         run_id: run.summary.id.as_str(),
@@ -170,7 +180,7 @@ fn analyzed(run: &RunEntry) -> Option<Analyzed<'_>> {
 }
 
 impl PatternView {
-    fn of(pattern: Pattern) -> Self {
+    pub(super) fn of(pattern: Pattern) -> Self {
         Self {
             key: Untrusted(pattern.key),
             kind: pattern.kind.as_str().to_owned(),

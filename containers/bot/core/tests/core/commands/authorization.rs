@@ -1,12 +1,20 @@
 //! Every command with every caller: who may invoke it, and on which surfaces it exists.
 
+use std::sync::Arc;
+
 use ars_auth::{Actor, Grants, Set, policy::GROUPS};
-use ars_bot_core::commands::{Caller, DecidedBy};
+use ars_bot_core::{
+    Capabilities,
+    commands::{Caller, DecidedBy},
+};
 use ars_commands::{Capability, Surface};
 use ars_wire::ErrorCode;
 
 use super::support::{Desk, browser, desk, desk_with, none, on, operator, sender, slack, token};
-use crate::commands::schedules;
+use crate::{
+    commands::schedules,
+    support::{MemoryHost, with_host},
+};
 
 /// The columns of the table.
 const CALLERS: [&str; 8] =
@@ -28,6 +36,7 @@ const TABLE: &[(&str, &str)] = &[
     ("memory.list", "-yyyy-yy"),
     ("memory.forget", "--y---yy"),
     ("friction.report", "-yyyy-yy"),
+    ("friction.propose", "--y----y"),
     ("friction.analyze", "-yyyy-yy"),
     ("schedule.list", "-yyyy-yy"),
 ];
@@ -49,8 +58,12 @@ fn callers() -> [Caller; 8] {
     ]
 }
 
+fn with_all(capabilities: Capabilities) -> Capabilities {
+    with_host(&Arc::<MemoryHost>::default())(schedules::with_schedules(capabilities))
+}
+
 fn whole() -> Desk {
-    desk_with(Vec::new(), schedules::with_schedules, |settings| settings)
+    desk_with(Vec::new(), with_all, |settings| settings)
 }
 
 /// Returns a surface that has the command.
@@ -164,12 +177,13 @@ fn capabilities_are_those_of_the_documents() {
     let expected = [
         ("memory.list", Capability::Memory),
         ("memory.forget", Capability::Memory),
+        ("friction.propose", Capability::CodeHost),
         ("schedule.list", Capability::Schedules),
     ];
     assert_eq!(hidden.collect::<Vec<_>>(), expected);
     let leaving = commands.registry().on(Surface::Chat).filter(|definition| definition.leaves_run);
     assert_eq!(
         leaving.map(|definition| definition.id).collect::<Vec<_>>(),
-        ["memory.forget", "friction.report"]
+        ["memory.forget", "friction.report", "friction.propose"]
     );
 }

@@ -7,6 +7,7 @@ mod friction;
 mod help;
 mod memory;
 mod outputs;
+mod proposals;
 mod reference;
 mod runs;
 mod schedules;

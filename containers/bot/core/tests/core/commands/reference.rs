@@ -1,9 +1,11 @@
 //! The reference page of the commands, which is generated from their definitions.
 
+use std::sync::Arc;
+
 use ars_commands::{Definition, Surface, reference};
 
 use super::support::desk_with;
-use crate::commands::schedules;
+use crate::{commands::schedules, support::with_host};
 
 /// The page.
 const PAGE: &str = include_str!("../../../../../../docs/reference/commands.md");
@@ -13,7 +15,11 @@ const MARK: &str = "<!-- Generated from the definitions. -->\n";
 /// To update the page, replace the part after the mark with the expected text of the failure.
 #[tokio::test]
 async fn page_equals_the_definitions() {
-    let desk = desk_with(Vec::new(), schedules::with_schedules, |settings| settings);
+    let desk = desk_with(
+        Vec::new(),
+        |capabilities| with_host(&Arc::default())(schedules::with_schedules(capabilities)),
+        |settings| settings,
+    );
     let commands = desk.commands();
     // The command line has every command.
     let definitions: Vec<&'static Definition> = commands.registry().on(Surface::Cli).collect();

@@ -8,6 +8,7 @@
 )]
 
 mod audit;
+mod code_host;
 mod ledger;
 
 use std::{
@@ -33,6 +34,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 pub use audit::Lines;
+pub use code_host::{Failure as HostFailure, MemoryHost, with_host};
 pub use ledger::{Fault, Kept, ScriptedLedger};
 
 /// A clock that advances by one millisecond at each read.
