@@ -36,6 +36,8 @@ enum Task {
     BuildState,
     /// Build the edge Worker; its wrangler configuration calls this before a deployment
     BuildEdge,
+    /// Build the resident Worker; its wrangler configuration calls this before a deployment
+    BuildResident,
     /// Give a configuration to the state Worker, for a bot that reads it there
     Configure(configure::Options),
     /// Build the bot's image, start it, and print its size and its time to start
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         Task::Check => verify::check(),
         Task::BuildState => build("state Worker", ars_workerd::build_state_worker),
         Task::BuildEdge => build("edge Worker", ars_workerd::build_edge_worker),
+        Task::BuildResident => build("resident Worker", ars_workerd::build_resident_worker),
         Task::Configure(options) => configure::run(&options),
         Task::Image(options) => image::run(&options),
         Task::Bench { what } => bench::run(&what),
@@ -89,9 +92,11 @@ mod tests {
 
     #[test]
     fn build_commands_of_the_workers_exist() {
-        for configuration in
-            [include_str!("../../workers/state/wrangler.toml"), include_str!("../../wrangler.toml")]
-        {
+        for configuration in [
+            include_str!("../../workers/state/wrangler.toml"),
+            include_str!("../../wrangler.toml"),
+            include_str!("../../workers/resident/wrangler.toml"),
+        ] {
             let line = configuration.lines().find_map(|line| line.strip_prefix("command = \"cargo xtask "));
             let task = line.map(|rest| rest.trim_end_matches('"'));
             assert!(

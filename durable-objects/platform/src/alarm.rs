@@ -7,6 +7,7 @@ use std::error::Error;
 
 use ars_sql::SqlError;
 use ars_store::alarms::{Alarms, PlatformAlarm};
+use js_sys::futures::JsFuture;
 use worker::console_error;
 
 use crate::{DoSql, answer::log_fault, clock::now, raw};
@@ -29,6 +30,15 @@ impl PlatformAlarm for Platform {
 /// The database failed.
 pub fn named_alarms(storage: raw::Storage) -> Result<Alarms<DoSql, impl PlatformAlarm>, SqlError> {
     Alarms::open(DoSql::new(storage.clone()), Platform(storage))
+}
+
+/// Sets the one alarm of an object without named alarms. An earlier one is replaced.
+///
+/// # Errors
+/// The text of the platform's error.
+pub async fn set_alarm(storage: &raw::Storage, at_ms: i64) -> Result<(), String> {
+    let set = async { JsFuture::from(storage.set_alarm(at_ms as f64)?).await.map(drop) };
+    set.await.map_err(|thrown| raw::describe(&thrown))
 }
 
 /// Runs the handler of every due alarm of the object. A failed alarm is logged and fires again.

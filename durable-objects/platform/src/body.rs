@@ -51,6 +51,40 @@ pub async fn drain_body(request: &Request, max_bytes: usize, timeout_ms: f64) {
     }
 }
 
+/// The pieces of a body as they arrive.
+pub struct Chunks {
+    reader: ReadableStreamDefaultReader,
+    silence_ms: f64,
+}
+
+impl Chunks {
+    /// Returns the pieces of a body. Each one must arrive within `silence_ms`.
+    pub(crate) fn of(body: &ReadableStream, silence_ms: f64) -> Self {
+        Self { reader: body.get_reader().unchecked_into(), silence_ms }
+    }
+
+    /// Returns the next piece, or `None` at the end.
+    ///
+    /// # Errors
+    /// The body broke off, or no byte arrived in time.
+    pub async fn next(&self) -> Result<Option<Uint8Array>, BrokenOff> {
+        let (elapsed, timer) = raw::timer(self.silence_ms);
+        let read = JsFuture::from(Promise::race(&Array::of2(&self.reader.read(), &elapsed))).await;
+        raw::clear_timeout(&timer);
+        match read {
+            Ok(read) if read.is_object() => {
+                Ok(Reflect::get(&read, &"value".into()).unwrap_or_default().dyn_into().ok())
+            }
+            _ => Err(BrokenOff),
+        }
+    }
+}
+
+/// A body that broke off, or whose next piece did not arrive in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the connection broke off")]
+pub struct BrokenOff;
+
 enum Chunk {
     Bytes(Uint8Array),
     End,

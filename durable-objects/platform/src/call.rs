@@ -54,6 +54,11 @@ pub(crate) fn start_task(task: impl Future<Output = ()> + 'static) -> Promise {
     raw::track_task(&key, &promise)
 }
 
+/// Runs a task in the background of an object, which stays in memory until it ends.
+pub fn run_in_background(context: &raw::ObjectContext, task: impl Future<Output = ()> + 'static) {
+    context.wait_until(&start_task(task));
+}
+
 /// Runs a task for a caller without a key of its own.
 ///
 /// # Errors

@@ -23,8 +23,8 @@ use wasm_bindgen::JsValue;
 use worker::{console_debug, console_error, console_warn};
 
 use crate::{
-    Changes, ContainerPort, Probe, Probed, Upstream, call::start_task, clock::now, is_retired, is_timeout,
-    named_alarms, raw, raw::describe,
+    Changes, ContainerPort, Probe, Probed, Upstream, call::start_task, clock::now, clock::sleep, is_retired,
+    is_timeout, named_alarms, raw, raw::describe,
 };
 
 /// The storage key of the lifecycle.
@@ -368,14 +368,8 @@ impl<P: ContainerPolicy> Owned<P> {
     }
 }
 
-async fn sleep(ms: f64) {
-    let (elapsed, _) = raw::timer(ms);
-    // A timer's promise is never rejected.
-    drop(JsFuture::from(elapsed).await);
-}
-
 /// Returns the argument of `container.start`.
-fn options(environment: Vec<(String, String)>) -> JsValue {
+pub(crate) fn options(environment: Vec<(String, String)>) -> JsValue {
     let entries: Array =
         environment.into_iter().map(|(name, value)| Array::of2(&name.into(), &value.into())).collect();
     let options = Object::new();

@@ -137,6 +137,22 @@ extern "C" {
     #[wasm_bindgen(js_namespace = crypto, js_name = getRandomValues)]
     pub(crate) fn random_values(bytes: &js_sys::Uint8Array) -> js_sys::Uint8Array;
 
+    #[wasm_bindgen(catch, js_namespace = ["crypto", "subtle"], js_name = importKey)]
+    pub(crate) fn import_key(
+        format: &str,
+        data: &js_sys::Uint8Array,
+        algorithm: &js_sys::Object,
+        is_extractable: bool,
+        usages: &Array,
+    ) -> Result<Promise, JsValue>;
+
+    #[wasm_bindgen(catch, js_namespace = ["crypto", "subtle"], js_name = sign)]
+    pub(crate) fn sign(
+        algorithm: &js_sys::Object,
+        key: &JsValue,
+        data: &js_sys::Uint8Array,
+    ) -> Result<Promise, JsValue>;
+
     /// `Instance.track` of `js/runtime.js`: its promise is rejected after a trap in the future of `key`.
     #[wasm_bindgen(js_name = trackTask)]
     pub(crate) fn track_task(key: &JsValue, promise: &Promise) -> Promise;
@@ -180,6 +196,15 @@ extern "C" {
 
     #[wasm_bindgen(method, getter)]
     pub(crate) fn origin(this: &Url) -> String;
+
+    #[wasm_bindgen(method, getter, js_name = searchParams)]
+    pub(crate) fn search_params(this: &Url) -> SearchParams;
+
+    /// The parsed query of an address.
+    pub(crate) type SearchParams;
+
+    #[wasm_bindgen(method)]
+    pub(crate) fn get(this: &SearchParams, name: &str) -> Option<String>;
 }
 
 impl From<State> for ObjectContext {

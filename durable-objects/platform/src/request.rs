@@ -17,6 +17,11 @@ pub fn path_of(url: &str) -> &str {
     path.find(['?', '#']).map_or(path, |end| &path[..end])
 }
 
+/// Returns the decoded value of a parameter of the query.
+pub fn query_of(url: &str, name: &str) -> Option<String> {
+    raw::Url::new(url).ok()?.search_params().get(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::path_of;

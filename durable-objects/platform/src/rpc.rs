@@ -4,10 +4,13 @@ use js_sys::{Object, Reflect, Uint8Array, futures::JsFuture};
 use wasm_bindgen::{JsCast, JsValue};
 use worker::{
     Env, console_error,
-    web_sys::{Request, Response},
+    web_sys::{Request, RequestInit, Response},
 };
 
-use crate::{INTERNAL_BODY, answer, interned::interned, json, raw};
+use crate::{INTERNAL_BODY, answer, interned::interned, json, raw, read_within};
+
+/// Milliseconds in which an object's answer to a document arrives.
+const ANSWER_MS: f64 = 120_000.0;
 
 /// Returns a variable or secret, or `None` when it is not set or no text.
 pub fn text_binding(env: &Env, name: &str) -> Option<String> {
@@ -48,6 +51,37 @@ pub async fn forward(env: &Env, binding: &str, name: &str, request: &Request) ->
         JsFuture::from(stub.fetch(request)?).await
     };
     forwarded.await.map(JsCast::unchecked_into).map_err(|thrown| raw::describe(&thrown))
+}
+
+/// Posts a document to an object that answers requests itself.
+///
+/// # Errors
+/// The text of the failure, also of an answer that is longer than `max_bytes`.
+pub async fn post_to(
+    env: &Env,
+    binding: &str,
+    name: &str,
+    path: &str,
+    document: &str,
+    max_bytes: usize,
+) -> Result<(u16, String), String> {
+    let response = forward(env, binding, name, &request_of(path, document)?).await?;
+    let body = read_within(response.body(), max_bytes, ANSWER_MS).await;
+    let text =
+        body.and_then(|body| String::from_utf8(body).ok()).ok_or("the answer is too long or broke off")?;
+    Ok((response.status(), text))
+}
+
+/// Returns a request with a document for an object.
+///
+/// # Errors
+/// The text of the platform's error.
+pub fn request_of(path: &str, document: &str) -> Result<Request, String> {
+    let init = RequestInit::new();
+    init.set_method("POST");
+    init.set_body(&JsValue::from_str(document));
+    let url = format!("http://object{path}");
+    Request::new_with_str_and_init(&url, &init).map_err(|thrown| raw::describe(&thrown))
 }
 
 fn stub(env: &Env, binding: &str, name: &str) -> Result<raw::Stub, JsValue> {

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use ars_workerd::{
-    Bot, Built, Engine, NpmTools, Settings, Workerd, Wrangler, build_edge_worker, build_state_worker,
-    build_worker, ensure_npm, repo_root,
+    Bot, Built, Engine, NpmTools, Settings, Workerd, Wrangler, build_edge_worker, build_resident_worker,
+    build_state_worker, build_worker, ensure_npm, repo_root,
 };
 use tempfile::TempDir;
 
@@ -163,6 +163,25 @@ pub fn state_worker() -> Running {
 pub fn state_worker_build() -> &'static Built {
     static BUILT: OnceLock<Built> = OnceLock::new();
     BUILT.get_or_init(|| build_state_worker(&|line| eprintln!("{line}")).expect("the state Worker builds"))
+}
+
+/// Starts the deployed resident Worker without an engine: its residents have no container.
+/// The bearers are `admin`, `operator` and `read`, after the prefix of [`TOKEN`].
+pub fn resident_worker() -> Running {
+    Running::start(resident_worker_build(), |settings| {
+        settings
+            .secret("RESIDENT_ADMIN_TOKEN", &format!("{TOKEN}-admin"))
+            .secret("RESIDENT_OPERATOR_TOKEN", &format!("{TOKEN}-operator"))
+            .secret("RESIDENT_READ_TOKEN", &format!("{TOKEN}-read"))
+    })
+}
+
+/// The resident Worker's build.
+pub fn resident_worker_build() -> &'static Built {
+    static BUILT: OnceLock<Built> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        build_resident_worker(&|line| eprintln!("{line}")).expect("the resident Worker builds")
+    })
 }
 
 /// Starts the deployed edge Worker before a bot on this machine, without waiting for its health.

@@ -16,7 +16,7 @@ use crate::cache::Lock;
 use crate::pack::{MODULES, entry, pack, runtime};
 use crate::{
     Progress, command, commit, edge, edge_worker_dir, ensure_cargo_tools, ensure_npm, ensure_rust_target,
-    repo_root, state_worker_dir, tools, wrangler,
+    repo_root, resident_worker_dir, state_worker_dir, tools, wrangler,
 };
 
 /// Limit of a Worker's compressed size, its JavaScript included.
@@ -53,6 +53,11 @@ pub struct Built {
 /// Builds the state Worker and sets up the tools it needs.
 pub fn build_state_worker(progress: Progress<'_>) -> Result<Built> {
     build_worker(&state_worker_dir(), progress)
+}
+
+/// Builds the resident Worker and sets up the tools it needs.
+pub fn build_resident_worker(progress: Progress<'_>) -> Result<Built> {
+    build_worker(&resident_worker_dir(), progress)
 }
 
 /// Builds the edge Worker and sets up the tools it needs.

@@ -18,7 +18,10 @@ mod wrangler;
 
 use std::path::{Path, PathBuf};
 
-pub use build::{Built, WORKER_GZIP_LIMIT, build_edge_worker, build_state_worker, build_worker, target_dir};
+pub use build::{
+    Built, WORKER_GZIP_LIMIT, build_edge_worker, build_resident_worker, build_state_worker, build_worker,
+    target_dir,
+};
 pub use cache::cache_dir;
 pub use command::{cargo, run as run_tool};
 pub use commit::commit;
@@ -46,4 +49,9 @@ pub fn edge_worker_dir() -> PathBuf {
 /// The state Worker's crate.
 pub fn state_worker_dir() -> PathBuf {
     repo_root().join("workers/state")
+}
+
+/// The resident Worker's crate.
+pub fn resident_worker_dir() -> PathBuf {
+    repo_root().join("workers/resident")
 }

@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn deployment_needs_an_environment() {
-        for crate_dir in [crate::state_worker_dir(), crate::edge_worker_dir()] {
+        for crate_dir in [crate::state_worker_dir(), crate::edge_worker_dir(), crate::resident_worker_dir()] {
             let text = std::fs::read_to_string(path_of(&crate_dir)).unwrap();
             let file: toml::Table = toml::from_str(&text).unwrap();
             // wrangler has no entry point at the top level, so a deployment without `-e` is an error.
@@ -125,10 +125,12 @@ mod tests {
     }
 
     #[test]
-    fn the_bot_is_the_one_class_with_containers() {
+    fn bots_and_residents_have_containers() {
         let edge = Wrangler::read(&path_of(&crate::edge_worker_dir())).unwrap();
         assert_eq!(edge.objects.iter().map(|object| object.container).collect::<Vec<_>>(), [true]);
         let state = Wrangler::read(&path_of(&crate::state_worker_dir())).unwrap();
         assert!(state.objects.iter().all(|object| !object.container));
+        let resident = Wrangler::read(&path_of(&crate::resident_worker_dir())).unwrap();
+        assert_eq!(resident.objects.iter().map(|object| object.container).collect::<Vec<_>>(), [true, false]);
     }
 }

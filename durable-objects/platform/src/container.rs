@@ -1,0 +1,158 @@
+//! A Durable Object's container for an object that decides itself when it runs, and the server in it.
+//!
+//! Not here: a container that follows a lifecycle of its own (`owner`).
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use js_sys::futures::JsFuture;
+use wasm_bindgen::{JsCast, JsValue};
+use worker::web_sys::{AbortController, ReadableStream, Request, RequestInit, RequestRedirect, Response};
+
+use crate::body::Chunks;
+use crate::call::start_task;
+use crate::owner::options;
+use crate::{raw, raw::describe, read_within};
+
+/// Milliseconds without a byte of an answer after which its connection counts as lost.
+const SILENCE_MS: f64 = 60_000.0;
+
+/// The container of one object.
+pub struct Container {
+    context: raw::ObjectContext,
+    inner: raw::Container,
+    port: u16,
+    is_watched: Rc<Cell<bool>>,
+}
+
+/// The body of a request.
+pub enum Outgoing<'a> {
+    /// No body.
+    None,
+    /// A JSON document.
+    Json(&'a str),
+    /// A stream.
+    Stream(&'a ReadableStream),
+}
+
+/// The answer of the server. Dropping it ends the connection.
+pub struct Incoming {
+    response: Response,
+    _abort: Abort,
+}
+
+impl Container {
+    /// Returns the object's container, whose server listens on `port`; `None` for an object without one.
+    pub fn of(context: &raw::ObjectContext, port: u16) -> Option<Self> {
+        let inner = context.container()?;
+        Some(Self { context: context.clone(), inner, port, is_watched: Rc::default() })
+    }
+
+    /// Returns whether it runs.
+    pub fn is_running(&self) -> bool {
+        let running = self.inner.running();
+        if running {
+            self.watch();
+        }
+        running
+    }
+
+    /// Starts it with an environment. The server may not listen yet.
+    ///
+    /// # Errors
+    /// The text of the platform's error.
+    pub fn start(&self, environment: Vec<(String, String)>) -> Result<(), String> {
+        self.inner.start(&options(environment)).map_err(|thrown| describe(&thrown))?;
+        self.watch();
+        Ok(())
+    }
+
+    /// Kills it and waits for its end.
+    ///
+    /// # Errors
+    /// The text of the platform's error.
+    pub async fn destroy(&self) -> Result<(), String> {
+        let destroyed = async { JsFuture::from(self.inner.destroy()?).await.map(drop) };
+        destroyed.await.map_err(|thrown| describe(&thrown))
+    }
+
+    /// Sends a request to the server in it.
+    ///
+    /// # Errors
+    /// The text of the failure: no connection, or it broke off.
+    pub async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        bearer: &str,
+        body: Outgoing<'_>,
+    ) -> Result<Incoming, String> {
+        let sent = async {
+            let abort = AbortController::new()?;
+            let init = RequestInit::new();
+            init.set_method(method);
+            init.set_redirect(RequestRedirect::Manual);
+            init.set_signal(Some(&abort.signal()));
+            match body {
+                Outgoing::None => {}
+                Outgoing::Json(text) => init.set_body(&JsValue::from_str(text)),
+                Outgoing::Stream(stream) => init.set_body(stream),
+            }
+            let request = Request::new_with_str_and_init(&format!("http://container{path}"), &init)?;
+            request.headers().set("authorization", &format!("Bearer {bearer}"))?;
+            request.headers().set("content-type", "application/json")?;
+            let abort = Abort(abort);
+            let response: Response =
+                JsFuture::from(self.inner.tcp_port(self.port)?.fetch(&request)?).await?.unchecked_into();
+            Ok::<_, JsValue>(Incoming { response, _abort: abort })
+        };
+        sent.await.map_err(|thrown| describe(&thrown))
+    }
+
+    /// Waits for its end in the background: without a waiter the platform reports it as running for ever.
+    fn watch(&self) {
+        if self.is_watched.replace(true) {
+            return;
+        }
+        let (inner, is_watched) = (self.inner.clone(), Rc::clone(&self.is_watched));
+        let task = start_task(async move {
+            if let Ok(ended) = inner.monitor() {
+                // An error is an end too.
+                drop(JsFuture::from(ended).await);
+            }
+            is_watched.set(false);
+        });
+        self.context.wait_until(&task);
+    }
+}
+
+/// Ends a request when it is dropped. One that ended is not affected.
+struct Abort(AbortController);
+
+impl Drop for Abort {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Incoming {
+    /// Returns the status.
+    pub fn status(&self) -> u16 {
+        self.response.status()
+    }
+
+    /// Returns the body, up to `max_bytes`; `None` beyond that, or if it breaks off.
+    pub async fn bytes(&self, max_bytes: usize) -> Option<Vec<u8>> {
+        read_within(self.response.body(), max_bytes, SILENCE_MS).await
+    }
+
+    /// Returns the pieces of the body as they arrive.
+    pub fn chunks(&self) -> Option<Chunks> {
+        self.response.body().map(|body| Chunks::of(&body, SILENCE_MS))
+    }
+
+    /// Returns the declared length of the body.
+    pub fn length(&self) -> Option<f64> {
+        self.response.headers().get("content-length").ok()??.parse().ok()
+    }
+}

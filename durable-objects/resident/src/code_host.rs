@@ -1,0 +1,154 @@
+//! The code host: addresses of repositories, and tokens for one repository each.
+//!
+//! The key of the app stays in the Worker. Not here: how a token reaches git (`ars_resident::daemon`).
+
+use std::cell::RefCell;
+
+use ars_auth::Secret;
+use ars_codehost::Host;
+use ars_codehost::app::{InstallationToken, TokenCache, pkcs8_of_pem, signed_token, signing_input};
+use ars_platform::{Outbound, now, parse_time, post_json, sign_rs256, text_binding};
+use ars_resident::daemon::{GitCredential, SecretText};
+use ars_resident::names::Resource;
+use ars_resident_engine::{Minted, fleet::Membership};
+use ars_types::RepoSlug;
+use serde::Deserialize;
+use serde_json::json;
+use worker::Env;
+
+/// The variable with the base address of the code host. Unset: the public one.
+const BASE_URL: &str = "CODE_HOST_URL";
+/// The base address of the public host.
+const PUBLIC_URL: &str = "https://github.com";
+/// The variable with the id of the app.
+const APP_ID: &str = "GITHUB_APP_ID";
+/// The variable with the id of the app's installation.
+const INSTALLATION: &str = "GITHUB_APP_INSTALLATION_ID";
+/// The secret with the private key of the app. It is not that of the bot's app.
+const PRIVATE_KEY: &str = "GITHUB_APP_PRIVATE_KEY";
+/// User of tokens of an installation.
+const TOKEN_USER: &str = "x-access-token";
+/// Timeout of a mint.
+const MINT_MS: f64 = 10_000.0;
+/// Limit of the answer to a mint.
+const MINT_MAX_BYTES: usize = 64 << 10;
+
+/// Why no token was minted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Minting {
+    /// The installation does not contain the repository.
+    Absent,
+    /// The host failed or refused, or the app's key is not usable. The text shows no secret.
+    Failed(String),
+}
+
+impl std::fmt::Display for Minting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Absent => f.write_str("the installation does not contain the repository"),
+            Self::Failed(text) => f.write_str(text),
+        }
+    }
+}
+
+/// The app's installation.
+struct App {
+    id: String,
+    installation: String,
+    key: Secret,
+}
+
+/// The code host of a Worker.
+pub struct CodeHost {
+    base: String,
+    app: Option<App>,
+    tokens: RefCell<TokenCache>,
+}
+
+#[derive(Deserialize)]
+struct MintedBody {
+    token: String,
+    expires_at: String,
+}
+
+impl CodeHost {
+    /// Reads the Worker's bindings. Without all three values of the app, repositories are read without a token.
+    pub fn of(env: &Env) -> Self {
+        let text = |name| text_binding(env, name).filter(|text| !text.is_empty());
+        let app = (|| {
+            let key = Secret::parse(text(PRIVATE_KEY))?;
+            Some(App { id: text(APP_ID)?, installation: text(INSTALLATION)?, key })
+        })();
+        let base = text(BASE_URL).unwrap_or_else(|| PUBLIC_URL.to_owned());
+        Self { base: base.trim_end_matches('/').to_owned(), app, tokens: RefCell::default() }
+    }
+
+    /// Returns the address of a repository for git.
+    pub fn origin(&self, resource: &Resource) -> String {
+        format!("{}/{}.git", self.base, resource.slug())
+    }
+
+    /// Returns a token for one repository; `None` without an app. `may_be_cached` permits an earlier one.
+    ///
+    /// # Errors
+    /// No token was minted.
+    pub async fn mint(&self, resource: &Resource, may_be_cached: bool) -> Result<Option<Minted>, Minting> {
+        let Some(app) = &self.app else { return Ok(None) };
+        let slug = RepoSlug::parse(resource.slug()).map_err(|_| Minting::Absent)?;
+        let cached = self.tokens.borrow().get(&slug, now()).filter(|_| may_be_cached).cloned();
+        let token = match cached {
+            Some(token) => token,
+            None => {
+                let token = self.fresh(app, &slug).await?;
+                self.tokens.borrow_mut().put(slug, token.clone());
+                token
+            }
+        };
+        let credential = GitCredential {
+            origin: self.base.clone(),
+            username: TOKEN_USER.to_owned(),
+            password: SecretText::new(token.secret.expose()),
+        };
+        Ok(Some(Minted { credential, expires_at: Some(token.expires_at) }))
+    }
+
+    /// Proves by a mint that the installation contains a repository.
+    pub async fn membership(&self, resource: &Resource) -> Membership {
+        match self.mint(resource, false).await {
+            Ok(Some(_)) => Membership::Proven,
+            Ok(None) => Membership::Unconfigured,
+            Err(failed) => Membership::Absent(failed.to_string()),
+        }
+    }
+
+    async fn fresh(&self, app: &App, slug: &RepoSlug) -> Result<InstallationToken, Minting> {
+        let failed = |text: &str| Minting::Failed(text.to_owned());
+        let host = Host::parse(&self.base).ok_or_else(|| failed("CODE_HOST_URL is no address of a host"))?;
+        let key = pkcs8_of_pem(&app.key).ok_or_else(|| failed("the key of the app cannot be read"))?;
+        let input = signing_input(&app.id, now());
+        let signature = sign_rs256(&key, input.as_bytes()).await;
+        let jwt = signed_token(&input, &signature.map_err(|_| failed("the key of the app cannot sign"))?);
+        let url = format!("{}/app/installations/{}/access_tokens", host.api_base(), app.installation);
+        let bearer = format!("Bearer {jwt}");
+        let name = slug.as_str().rsplit('/').next().unwrap_or_default();
+        let headers = [
+            ("authorization", bearer.as_str()),
+            ("accept", "application/vnd.github+json"),
+            ("user-agent", "agent-request-service"),
+        ];
+        let document = json!({ "repositories": [name] }).to_string();
+        let (max_bytes, timeout_ms) = (MINT_MAX_BYTES, MINT_MS);
+        let outbound = Outbound { url: &url, headers: &headers, document: &document, max_bytes, timeout_ms };
+        match post_json(outbound).await.map_err(Minting::Failed)? {
+            (201, body) => token(&body).ok_or_else(|| failed("the code host's answer has another shape")),
+            (404 | 422, _) => Err(Minting::Absent),
+            (status, _) => Err(Minting::Failed(format!("the code host answered the mint with {status}"))),
+        }
+    }
+}
+
+fn token(body: &[u8]) -> Option<InstallationToken> {
+    let body: MintedBody = serde_json::from_slice(body).ok()?;
+    let expires_at = parse_time(&body.expires_at)?;
+    Some(InstallationToken { secret: Secret::parse(Some(body.token))?, expires_at })
+}

@@ -1,0 +1,120 @@
+//! The client of the daemon in a resident's container.
+
+use ars_platform::{Container, Incoming, Outgoing};
+use ars_resident::daemon::{
+    CANCEL_PATH, CancelRequest, DISK_PATH, DiskRequest, STATUS_PATH, STEPS_PATH, Status, StepEnd, StepEvent,
+    StepRequest, TRANSFERS_PATH,
+};
+use ars_resident::disk::Sample;
+use ars_resident::names::BackupId;
+use ars_resident_engine::HostError;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Port of the daemon.
+pub const PORT: u16 = 8080;
+/// Limit of an answer that is one document.
+const DOCUMENT_MAX_BYTES: usize = 1 << 20;
+/// Limit of a line of a step's answer: two heads of 400 kB as escaped JSON.
+const LINE_MAX_BYTES: usize = 8 << 20;
+
+/// The daemon, with the bearer of this start of the container.
+pub struct Daemon<'a> {
+    /// The container.
+    pub container: &'a Container,
+    /// The bearer.
+    pub bearer: String,
+}
+
+impl Daemon<'_> {
+    /// Returns the daemon's state. It fails until the daemon listens.
+    pub async fn status(&self) -> Result<Status, HostError> {
+        document(self.container.send("GET", STATUS_PATH, &self.bearer, Outgoing::None).await).await
+    }
+
+    /// Performs a step. Dropping the future ends it.
+    pub async fn perform(&self, request: &StepRequest, progress: &dyn Fn(u64)) -> Result<StepEnd, HostError> {
+        let answer = self.post(STEPS_PATH, request).await?;
+        if answer.status() != 200 {
+            return Err(failed(&format!("the daemon answered {}", answer.status())));
+        }
+        let chunks = answer.chunks().ok_or_else(|| failed("the daemon's answer has no body"))?;
+        let mut line = Vec::new();
+        while let Some(piece) = chunks.next().await.map_err(|broken| failed(&broken.to_string()))? {
+            for byte in piece.to_vec() {
+                if byte != b'\n' {
+                    line.push(byte);
+                    continue;
+                }
+                match serde_json::from_slice(&std::mem::take(&mut line)) {
+                    Ok(StepEvent::Heartbeat) => {}
+                    Ok(StepEvent::Progress { bytes }) => progress(bytes),
+                    Ok(StepEvent::Ended(end)) => return Ok(end),
+                    Err(_) => return Err(failed("the daemon sent an unknown line")),
+                }
+            }
+            if line.len() > LINE_MAX_BYTES {
+                return Err(failed("the daemon sent a line that is too long"));
+            }
+        }
+        Err(failed("the daemon's answer has no end"))
+    }
+
+    /// Ends steps and fences them out.
+    pub async fn cancel(&self, request: CancelRequest) -> Result<(), HostError> {
+        let answer = self.post(CANCEL_PATH, &request).await?;
+        ok(&answer)
+    }
+
+    /// Measures the disk.
+    pub async fn disk(&self, request: &DiskRequest) -> Result<Sample, HostError> {
+        document(self.post(DISK_PATH, request).await.map_err(|error| error.to_string())).await
+    }
+
+    /// Returns an archive that a step wrote.
+    pub async fn archive(&self, id: &BackupId) -> Result<Incoming, HostError> {
+        let path = transfer_path(id);
+        let answer = self.container.send("GET", &path, &self.bearer, Outgoing::None).await;
+        let answer = answer.map_err(HostError::Failed)?;
+        ok(&answer)?;
+        Ok(answer)
+    }
+
+    /// Removes an archive from the daemon's disk.
+    pub async fn forget(&self, id: &BackupId) -> Result<(), HostError> {
+        let path = transfer_path(id);
+        let answer = self.container.send("DELETE", &path, &self.bearer, Outgoing::None).await;
+        ok(&answer.map_err(HostError::Failed)?)
+    }
+
+    async fn post(&self, path: &str, body: &impl Serialize) -> Result<Incoming, HostError> {
+        let text = serde_json::to_string(body).map_err(|error| failed(&error.to_string()))?;
+        let sent = self.container.send("POST", path, &self.bearer, Outgoing::Json(&text)).await;
+        sent.map_err(HostError::Failed)
+    }
+}
+
+/// Returns the path of an archive.
+pub fn transfer_path(id: &BackupId) -> String {
+    format!("{TRANSFERS_PATH}/{id}")
+}
+
+/// Checks that a call without a result succeeded.
+pub fn ok(answer: &Incoming) -> Result<(), HostError> {
+    match answer.status() {
+        200..=299 => Ok(()),
+        status => Err(failed(&format!("the daemon answered {status}"))),
+    }
+}
+
+async fn document<T: DeserializeOwned>(answer: Result<Incoming, String>) -> Result<T, HostError> {
+    let answer = answer.map_err(HostError::Failed)?;
+    ok(&answer)?;
+    let bytes =
+        answer.bytes(DOCUMENT_MAX_BYTES).await.ok_or_else(|| failed("the daemon's answer broke off"))?;
+    serde_json::from_slice(&bytes).map_err(|_| failed("the daemon's answer has another shape"))
+}
+
+fn failed(text: &str) -> HostError {
+    HostError::Failed(text.to_owned())
+}

@@ -1,0 +1,290 @@
+//! The effects of one resident on the platform: container, daemon, object storage, alarm and code host.
+
+use std::cell::RefCell;
+
+use ars_platform::{
+    Container, ObjectContext, delete_objects, now, object_keys, post_to, put_object, random_bytes,
+    run_in_background, send_object, set_alarm, sleep, store_text, stored_text, text_binding,
+};
+use ars_resident::daemon::{
+    Answer, CancelRequest, DiskRequest, Job, StepEnd, StepInput, StepRequest, Transfer,
+};
+use ars_resident::disk::Sample;
+use ars_resident::names::{BackupId, Resource, RuntimeId, StrictThreadKey};
+use ars_resident::plan::Operation;
+use ars_resident::pool::POOL_USERS_MAX;
+use ars_resident_engine::{DeletedObjects, Host, HostError, Minted, RegistryCall, Started};
+use ars_types::UnixMillis;
+use futures::future::LocalBoxFuture;
+use worker::{Bucket, Env, console_error};
+
+use crate::code_host::CodeHost;
+use crate::daemon::{Daemon, PORT, ok, transfer_path};
+use crate::{BUILD, REGISTRY_BINDING, REGISTRY_NAME, REGISTRY_PATH};
+
+/// The binding of the object storage.
+const ARCHIVES: &str = "ARCHIVES";
+/// The variable that names the image where it is not the image of this build: on a developer's machine.
+const IMAGE: &str = "RESIDENT_IMAGE";
+/// Stored text: the resource.
+const RESOURCE: &str = "resource";
+/// Stored text: the daemon's bearer, random for each start of the container.
+const BEARER: &str = "bearer";
+/// Stored text: the disk of the container that was started last. Empty until its daemon answered.
+const RUNTIME: &str = "runtime";
+/// Bytes of the daemon's bearer.
+const BEARER_BYTES: usize = 32;
+/// Bytes of the id of an archive.
+const BACKUP_BYTES: usize = 16;
+/// Milliseconds in which the daemon of a started container answers.
+const START_MS: i64 = 120_000;
+/// Milliseconds between two questions to a daemon that does not listen yet.
+const START_POLL_MS: f64 = 100.0;
+/// Limit of the registry's answer.
+const REGISTRY_MAX_BYTES: usize = 1 << 20;
+
+/// The effects of one resident.
+pub struct PlatformHost {
+    context: ObjectContext,
+    env: Env,
+    container: Option<Container>,
+    code_host: CodeHost,
+    resource: RefCell<Option<Resource>>,
+    /// One start at a time.
+    starting: futures::lock::Mutex<()>,
+}
+
+impl PlatformHost {
+    pub(crate) fn new(context: ObjectContext, env: Env) -> Self {
+        let container = Container::of(&context, PORT);
+        let resource =
+            stored_text(&context.storage(), RESOURCE).and_then(|stored| Resource::parse(stored).ok());
+        Self {
+            container,
+            code_host: CodeHost::of(&env),
+            resource: RefCell::new(resource),
+            starting: futures::lock::Mutex::new(()),
+            context,
+            env,
+        }
+    }
+
+    /// Remembers the resource: archives are stored below its name.
+    pub(crate) fn belongs_to(&self, resource: &Resource) {
+        if self.resource.borrow().as_ref() == Some(resource) {
+            return;
+        }
+        self.put(RESOURCE, resource.as_str());
+        self.resource.replace(Some(resource.clone()));
+    }
+
+    fn put(&self, key: &str, text: &str) {
+        if let Err(error) = store_text(&self.context.storage(), key, text) {
+            console_error!("fault: {key} of a resident was not stored: {error}");
+        }
+    }
+
+    fn stored(&self, key: &str) -> Option<String> {
+        stored_text(&self.context.storage(), key).filter(|text| !text.is_empty())
+    }
+
+    fn container(&self) -> Result<&Container, HostError> {
+        let missing = || HostError::Failed("this Worker has no containers of residents".to_owned());
+        self.container.as_ref().ok_or_else(missing)
+    }
+
+    /// Returns the daemon of the container that runs.
+    fn daemon(&self) -> Result<Daemon<'_>, HostError> {
+        let container = self.container()?;
+        if !container.is_running() {
+            return Err(HostError::Replaced);
+        }
+        let bearer = self.stored(BEARER).ok_or(HostError::Replaced)?;
+        Ok(Daemon { container, bearer })
+    }
+
+    /// Returns an error as the engine takes it: one of a container that ended means that it was replaced.
+    fn lost(&self, error: HostError) -> HostError {
+        match self.container.as_ref().is_some_and(Container::is_running) {
+            true => error,
+            false => HostError::Replaced,
+        }
+    }
+
+    fn bucket(&self) -> Result<Bucket, HostError> {
+        self.env.bucket(ARCHIVES).map_err(|_| HostError::Failed("the object storage is not bound".to_owned()))
+    }
+
+    fn key(&self, id: &BackupId) -> Result<String, HostError> {
+        let unknown = || HostError::Failed("the object does not know its resource".to_owned());
+        Ok(format!("{}{id}", prefix(self.resource.borrow().as_ref().ok_or_else(unknown)?)))
+    }
+
+    async fn listening(&self) -> Result<Started, HostError> {
+        let deadline = now() + START_MS;
+        loop {
+            let daemon = self.daemon()?;
+            match daemon.status().await {
+                Ok(status) => {
+                    self.put(RUNTIME, status.runtime.as_str());
+                    let image = text_binding(&self.env, IMAGE).unwrap_or_else(|| BUILD.to_owned());
+                    let is_image_current = status.build == image && status.pool_users == POOL_USERS_MAX;
+                    return Ok(Started { runtime: status.runtime, is_image_current });
+                }
+                Err(error) if now() > deadline => return Err(self.lost(error)),
+                Err(_) => sleep(START_POLL_MS).await,
+            }
+        }
+    }
+
+    /// Moves the archive of an extraction to the daemon's disk.
+    async fn offer(
+        &self,
+        daemon: &Daemon<'_>,
+        id: &BackupId,
+        progress: &dyn Fn(u64),
+    ) -> Result<(), HostError> {
+        let (bucket, key, path) = (self.bucket()?, self.key(id)?, transfer_path(id));
+        let sent = send_object(&bucket, &key, daemon.container, (&path, &daemon.bearer), progress).await;
+        let missing = || HostError::Failed("the archive does not exist in the object storage".to_owned());
+        ok(&sent.map_err(HostError::Failed)?.ok_or_else(missing)?)
+    }
+
+    /// Moves a written archive to the object storage.
+    async fn store(
+        &self,
+        daemon: &Daemon<'_>,
+        id: &BackupId,
+        progress: &dyn Fn(u64),
+    ) -> Result<(), HostError> {
+        let (bucket, key) = (self.bucket()?, self.key(id)?);
+        let archive = daemon.archive(id).await?;
+        put_object(&bucket, &key, &archive, progress).await.map_err(HostError::Failed)?;
+        daemon.forget(id).await
+    }
+
+    async fn perform(&self, request: &StepRequest, progress: &dyn Fn(u64)) -> Result<StepEnd, HostError> {
+        let daemon = self.daemon()?;
+        if let (StepInput::Download { from: Transfer::Engine, .. }, Operation::Extract { backup, .. }) =
+            (&request.input, &request.step.operation)
+        {
+            self.offer(&daemon, backup, progress).await?;
+        }
+        let end = daemon.perform(request, progress).await?;
+        if let Ok(Answer::Archived { backup, .. }) = &end.result {
+            self.store(&daemon, backup, progress).await?;
+        }
+        Ok(end)
+    }
+}
+
+impl Host for PlatformHost {
+    fn now(&self) -> UnixMillis {
+        now()
+    }
+
+    async fn sleep(&self, ms: i64) {
+        sleep(ms as f64).await;
+    }
+
+    fn spawn(&self, task: LocalBoxFuture<'static, ()>) {
+        run_in_background(&self.context, task);
+    }
+
+    async fn set_alarm(&self, at: UnixMillis) -> Result<(), HostError> {
+        set_alarm(&self.context.storage(), at).await.map_err(HostError::Failed)
+    }
+
+    async fn runtime(&self) -> Option<RuntimeId> {
+        if !self.container.as_ref()?.is_running() {
+            return None;
+        }
+        RuntimeId::parse(self.stored(RUNTIME)?).ok()
+    }
+
+    async fn start(&self) -> Result<Started, HostError> {
+        let _guard = self.starting.lock().await;
+        let container = self.container()?;
+        if !container.is_running() {
+            let bearer = hex::encode(random_bytes::<BEARER_BYTES>());
+            self.put(RUNTIME, "");
+            self.put(BEARER, &bearer);
+            let environment = vec![("ARS_SANDBOXD_TOKEN".to_owned(), bearer)];
+            container.start(environment).map_err(HostError::Failed)?;
+        }
+        self.listening().await
+    }
+
+    async fn stop(&self) -> Result<(), HostError> {
+        let container = self.container()?;
+        if container.is_running() {
+            container.destroy().await.map_err(HostError::Failed)?;
+        }
+        self.put(RUNTIME, "");
+        Ok(())
+    }
+
+    async fn run(&self, request: StepRequest, progress: &dyn Fn(u64)) -> Result<StepEnd, HostError> {
+        self.perform(&request, progress).await.map_err(|error| self.lost(error))
+    }
+
+    async fn cancel(&self, job: Job) -> Result<(), HostError> {
+        match self.daemon() {
+            Ok(daemon) => daemon.cancel(CancelRequest { job }).await.map_err(|error| self.lost(error)),
+            // Its steps ended with it.
+            Err(_) => Ok(()),
+        }
+    }
+
+    async fn measure(&self, threads: Vec<StrictThreadKey>) -> Result<Sample, HostError> {
+        self.daemon()?.disk(&DiskRequest { threads }).await.map_err(|error| self.lost(error))
+    }
+
+    fn origin(&self, resource: &Resource) -> String {
+        self.code_host.origin(resource)
+    }
+
+    async fn mint(&self, resource: &Resource, may_be_cached: bool) -> Result<Option<Minted>, HostError> {
+        self.code_host
+            .mint(resource, may_be_cached)
+            .await
+            .map_err(|failed| HostError::Failed(failed.to_string()))
+    }
+
+    fn new_backup(&self) -> BackupId {
+        loop {
+            // Hexadecimal digits are always a valid id.
+            if let Ok(id) = BackupId::parse(hex::encode(random_bytes::<BACKUP_BYTES>())) {
+                return id;
+            }
+        }
+    }
+
+    async fn delete_backups(&self, ids: &[BackupId]) -> Result<(), HostError> {
+        let keys = ids.iter().map(|id| self.key(id)).collect::<Result<Vec<_>, _>>()?;
+        delete_objects(&self.bucket()?, &keys).await.map_err(HostError::Failed)
+    }
+
+    async fn delete_objects(&self, resource: &Resource) -> Result<DeletedObjects, HostError> {
+        let bucket = self.bucket()?;
+        let keys = object_keys(&bucket, &prefix(resource)).await.map_err(HostError::Failed)?;
+        delete_objects(&bucket, &keys).await.map_err(HostError::Failed)?;
+        Ok(DeletedObjects { backups: u32::try_from(keys.len()).unwrap_or(u32::MAX), others: 0 })
+    }
+
+    async fn release_slot(&self, resource: &Resource, onboarded_at: UnixMillis) -> Result<(), HostError> {
+        let call = RegistryCall::Remove { resource: resource.clone(), onboarded_at: Some(onboarded_at) };
+        let document = serde_json::to_string(&call).map_err(|error| HostError::Failed(error.to_string()))?;
+        let posted =
+            post_to(&self.env, REGISTRY_BINDING, REGISTRY_NAME, REGISTRY_PATH, &document, REGISTRY_MAX_BYTES);
+        match posted.await.map_err(HostError::Failed)? {
+            (200, _) => Ok(()),
+            (status, _) => Err(HostError::Failed(format!("the registry answered {status}"))),
+        }
+    }
+}
+
+/// Returns the prefix of a resource's objects.
+fn prefix(resource: &Resource) -> String {
+    format!("resident/{resource}/")
+}

@@ -1,0 +1,87 @@
+//! From a request to its object: the bearer is compared, the fields are checked, and the work is done.
+
+use ars_auth::Secret;
+use ars_do_resident::{Envelope, RESIDENT_BINDING, STREAM_PATH};
+use ars_platform::{
+    INTERNAL_BODY, drain_body, forward, header_of, json, path_of, query_of, read_within, refuse, request_of,
+    text_binding,
+};
+use ars_resident::wire::{Credential, authorize};
+use ars_resident_engine::fleet::{Request as Checked, Work, perform, prepare};
+use worker::{
+    Env, console_error,
+    web_sys::{Request, Response},
+};
+
+use crate::fleet::WorkerFleet;
+
+/// The secrets, in the order in which they are compared.
+const SECRETS: [(&str, Credential); 3] = [
+    ("RESIDENT_ADMIN_TOKEN", Credential::Admin),
+    ("RESIDENT_OPERATOR_TOKEN", Credential::Operator),
+    ("RESIDENT_READ_TOKEN", Credential::Read),
+];
+/// Start of the header with the bearer.
+const BEARER: &str = "Bearer ";
+/// Limit of a body in bytes: the largest content of a write as escaped JSON, with its names.
+const BODY_MAX_BYTES: usize = 7 << 20;
+/// Timeout of a body.
+const BODY_MS: f64 = 30_000.0;
+/// Limit of a rejected body that is drained.
+const DRAIN_BYTES: usize = 64 << 10;
+/// Timeout of a drain.
+const DRAIN_MS: f64 = 1_000.0;
+
+/// Answers a request.
+pub async fn answer(request: &Request, env: &Env) -> Response {
+    let (url, method) = (request.url(), request.method());
+    let (path, credential) = (path_of(&url), credential_of(request, env));
+    // The body of a request that is rejected by its head is not read.
+    if let Err(refusal) = authorize(path, &method, credential) {
+        drain_body(request, DRAIN_BYTES, DRAIN_MS).await;
+        return json(refusal.status(), &serde_json::json!(refusal).to_string());
+    }
+    let Some(body) = read_within(request.body(), BODY_MAX_BYTES, BODY_MS).await else {
+        return refuse(413, &format!("the body must arrive whole and have at most {BODY_MAX_BYTES} bytes"));
+    };
+    let body = String::from_utf8_lossy(&body);
+    let resource = query_of(&url, "resource");
+    let fleet = WorkerFleet::new(env);
+    let checked = Checked { path, method: &method, credential, resource: resource.as_deref(), body: &body };
+    match prepare(&fleet, checked).await {
+        Err(reply) => json(reply.status, &reply.body.to_string()),
+        Ok(Work::Object { resource, call, is_streamed: true }) => {
+            stream(env, Envelope { resource, call: *call }).await
+        }
+        Ok(work) => {
+            let reply = perform(&fleet, work).await;
+            json(reply.status, &reply.body.to_string())
+        }
+    }
+}
+
+/// Returns the token of a request. Every secret is compared, in constant time; one that is not set grants nothing.
+fn credential_of(request: &Request, env: &Env) -> Credential {
+    let header = header_of(&request.headers(), "authorization").unwrap_or_default();
+    let presented = header.strip_prefix(BEARER).unwrap_or_default();
+    let mut found = Credential::None;
+    for (name, credential) in SECRETS {
+        let secret = Secret::parse(text_binding(env, name));
+        if secret.is_some_and(|secret| secret.matches(presented.as_bytes())) && found == Credential::None {
+            found = credential;
+        }
+    }
+    found
+}
+
+/// Passes the object's stream on. Its work runs to its end if the caller disconnects.
+async fn stream(env: &Env, envelope: Envelope) -> Response {
+    let streamed = async {
+        let document = serde_json::to_string(&envelope).map_err(|error| error.to_string())?;
+        forward(env, RESIDENT_BINDING, envelope.resource.as_str(), &request_of(STREAM_PATH, &document)?).await
+    };
+    streamed.await.unwrap_or_else(|cause| {
+        console_error!("fault: a resident did not answer: {cause}");
+        json(500, INTERNAL_BODY)
+    })
+}
