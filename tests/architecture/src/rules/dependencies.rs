@@ -95,6 +95,8 @@ fn may_use(from: &str, to: &str) -> bool {
         ["containers", "bot", _] => {
             ["containers/bot/core", PORTS, TOOLS].contains(&to) || (is_logic(to) && to != SQL_NATIVE)
         }
+        // The engine with the daemon in one process, without a part of the bot.
+        ["containers", "resident", "local"] => to == SANDBOXD || is_logic(to),
         // It knows plans and the interface of their steps, and no part of the bot.
         ["containers", "resident", _] => is_logic(to) && to != SQL_NATIVE,
         // It uses the service from outside and shares vocabulary only, such as the token map and the names of a

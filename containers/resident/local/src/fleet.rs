@@ -1,0 +1,97 @@
+//! The registry and the engines of this process.
+
+use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
+
+use ars_resident::names::Resource;
+use ars_resident::wire::Build;
+use ars_resident_engine::{
+    Call, Engine, Fault, HostError, Registry, RegistryCall, RegistryReply, Reply,
+    fleet::{Fleet, Membership},
+};
+use ars_sql_native::NativeSql;
+use ars_types::UnixMillis;
+
+use crate::{
+    alarm::{Alarm, ring},
+    host::LocalHost,
+    places::Places,
+    settings::Settings,
+};
+
+/// An engine of this process.
+type LocalEngine = Rc<Engine<NativeSql, LocalHost>>;
+
+/// The registry and the engines.
+pub(crate) struct LocalFleet {
+    settings: Rc<Settings>,
+    registry: Rc<Registry<NativeSql>>,
+    engines: RefCell<BTreeMap<Resource, LocalEngine>>,
+}
+
+impl LocalFleet {
+    /// Opens the registry.
+    pub(crate) fn open(settings: Settings) -> Result<Self, Fault> {
+        let sql = NativeSql::open(&settings.folder.join("registry.sqlite3"))?;
+        let registry = Rc::new(Registry::open(sql, &settings.build)?);
+        Ok(Self { settings: Rc::new(settings), registry, engines: RefCell::default() })
+    }
+
+    /// Continues the work of every resident.
+    pub(crate) async fn resume(&self) -> Result<(), Fault> {
+        let RegistryReply::Records { records, .. } = self.registry.answer(RegistryCall::List)? else {
+            return Ok(());
+        };
+        for record in records {
+            let engine = self.engine(&record.resource)?;
+            tokio::task::spawn_local(async move {
+                if let Err(fault) = engine.alarm().await {
+                    tracing::error!(error = &fault as &dyn std::error::Error, "a resident could not continue");
+                }
+            });
+        }
+        Ok(())
+    }
+
+    fn engine(&self, resource: &Resource) -> Result<LocalEngine, Fault> {
+        if let Some(engine) = self.engines.borrow().get(resource) {
+            return Ok(Rc::clone(engine));
+        }
+        let places = Places::create(&self.settings.folder, resource)
+            .map_err(|error| HostError::Failed(error.to_string()))?;
+        let alarm = Rc::new(Alarm::default());
+        let sql = NativeSql::open(&places.database())?;
+        let host =
+            LocalHost::new(places, Rc::clone(&self.settings), Rc::clone(&self.registry), Rc::clone(&alarm));
+        let engine = Engine::open(sql, host)?;
+        tokio::task::spawn_local(ring(alarm, Rc::clone(&engine)));
+        self.engines.borrow_mut().insert(resource.clone(), Rc::clone(&engine));
+        Ok(engine)
+    }
+}
+
+impl Fleet for LocalFleet {
+    fn now(&self) -> UnixMillis {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    }
+
+    fn build(&self) -> Build {
+        Build { commit: self.settings.build.clone(), built_at: None }
+    }
+
+    async fn registry(&self, call: RegistryCall) -> Result<RegistryReply, Fault> {
+        self.registry.answer(call)
+    }
+
+    async fn resident(&self, resource: &Resource, call: Call) -> Result<Reply, Fault> {
+        let engine = self.engine(resource)?;
+        Ok(engine.answer(call).await)
+    }
+
+    async fn membership(&self, resource: &Resource) -> Membership {
+        match (self.settings.origins)(resource) {
+            Some(_) => Membership::Proven,
+            None => Membership::Absent(format!("{resource} has no origin on this machine")),
+        }
+    }
+}

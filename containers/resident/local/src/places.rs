@@ -1,0 +1,91 @@
+//! The folders of one resident.
+
+use std::{
+    fs, io,
+    os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+};
+
+use ars_resident::{names::Resource, names::BackupId};
+
+/// Permissions of folders.
+const PRIVATE: u32 = 0o700;
+/// Path of the marker of a disk below its workspace, see `ars_resident::layout::RUNTIME`.
+const RUNTIME: &str = ".resident/runtime";
+/// Path of archives on their way below a workspace, see `ars_resident::layout::TRANSFERS`.
+const TRANSFERS: &str = ".resident/transfers";
+
+/// The folders of one resident.
+#[derive(Debug, Clone)]
+pub(crate) struct Places {
+    base: PathBuf,
+}
+
+impl Places {
+    /// Creates the folder of a resident. A resource has no `..`, so it stays below `all`.
+    pub(crate) fn create(all: &Path, resource: &Resource) -> io::Result<Self> {
+        let base = all.join(resource.slug());
+        fs::DirBuilder::new().recursive(true).mode(PRIVATE).create(&base)?;
+        Ok(Self { base })
+    }
+
+    /// Returns the database.
+    pub(crate) fn database(&self) -> PathBuf {
+        self.base.join("state.sqlite3")
+    }
+
+    /// Returns the folder that stands for the container's disk.
+    pub(crate) fn workspace(&self) -> PathBuf {
+        self.base.join("workspace")
+    }
+
+    /// Returns the homes of commands.
+    pub(crate) fn homes(&self) -> PathBuf {
+        self.base.join("homes")
+    }
+
+    /// Returns the folder of archives.
+    pub(crate) fn archives(&self) -> PathBuf {
+        self.base.join("archives")
+    }
+
+    /// Returns the place of an archive.
+    pub(crate) fn archive(&self, id: &BackupId) -> PathBuf {
+        self.archives().join(format!("{id}.tar.zst"))
+    }
+
+    /// Returns the place of an archive between the daemon and its folder.
+    pub(crate) fn transfer(&self, id: &BackupId) -> PathBuf {
+        self.workspace().join(TRANSFERS).join(format!("{id}.tar.zst"))
+    }
+
+    /// Returns whether the disk is there.
+    pub(crate) fn has_disk(&self) -> bool {
+        self.workspace().join(RUNTIME).exists()
+    }
+
+    /// Removes the disk. It is gone at once, and its content afterwards.
+    pub(crate) fn remove_disk(&self, unique: &str) -> io::Result<()> {
+        let gone = self.base.join(format!("removed-{unique}"));
+        match fs::rename(self.workspace(), &gone) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        make_writable(&gone)?;
+        fs::remove_dir_all(&gone)
+    }
+}
+
+/// Gives the folders of a tree the permission to remove their entries: store entries are read-only.
+fn make_writable(folder: &Path) -> io::Result<()> {
+    fs::set_permissions(folder, fs::Permissions::from_mode(PRIVATE))?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        // Links are not followed.
+        if entry.file_type()?.is_dir() {
+            make_writable(&entry.path())?;
+        }
+    }
+    Ok(())
+}

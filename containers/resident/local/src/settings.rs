@@ -1,0 +1,24 @@
+//! Settings of local residents.
+
+use std::{path::PathBuf, sync::Arc};
+
+use ars_resident::names::Resource;
+use ars_sandboxd::Confine;
+
+/// Returns the origin of a repository, a path or URL for git, or `None` for an unknown one.
+pub type Origins = Arc<dyn Fn(&Resource) -> Option<String> + Send + Sync>;
+
+/// Settings of local residents.
+#[derive(Clone)]
+pub struct Settings {
+    /// Folder of all residents. It is created and private to this user.
+    pub folder: PathBuf,
+    /// Confinement of commands.
+    pub confine: Arc<dyn Confine>,
+    /// Environment of commands. `PATH` is among it.
+    pub environment: Vec<(String, String)>,
+    /// Origins of repositories.
+    pub origins: Origins,
+    /// Build stamp.
+    pub build: String,
+}

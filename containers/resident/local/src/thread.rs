@@ -1,0 +1,60 @@
+//! The thread of the engines: serves requests until every handle is dropped.
+
+use std::{rc::Rc, time::Duration};
+
+use ars_resident::wire::Credential;
+use ars_resident_engine::{
+    Reply,
+    fleet::{Request, perform, prepare, watchdog},
+};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::fleet::LocalFleet;
+
+/// Interval of passes of the watchdog.
+const WATCHDOG_INTERVAL: Duration = Duration::from_secs(600);
+
+/// A request and the place of its reply.
+pub(crate) struct Job {
+    pub(crate) method: &'static str,
+    pub(crate) path: &'static str,
+    pub(crate) resource: Option<String>,
+    pub(crate) body: String,
+    /// The receiver may be gone; the work runs to its end, as it does over HTTP.
+    pub(crate) reply: oneshot::Sender<Reply>,
+}
+
+/// Serves until every sender is dropped.
+pub(crate) async fn serve(fleet: LocalFleet, mut jobs: mpsc::UnboundedReceiver<Job>) {
+    let fleet = Rc::new(fleet);
+    if let Err(fault) = fleet.resume().await {
+        tracing::error!(error = &fault as &dyn std::error::Error, "residents could not continue");
+    }
+    let mut passes = tokio::time::interval(WATCHDOG_INTERVAL);
+    // The first tick is immediate.
+    passes.tick().await;
+    loop {
+        tokio::select! {
+            job = jobs.recv() => match job {
+                Some(job) => drop(tokio::task::spawn_local(answer(Rc::clone(&fleet), job))),
+                None => return,
+            },
+            _ = passes.tick() => {
+                let fleet = Rc::clone(&fleet);
+                tokio::task::spawn_local(async move { drop(watchdog(&*fleet).await) });
+            }
+        }
+    }
+}
+
+async fn answer(fleet: Rc<LocalFleet>, job: Job) {
+    let Job { method, path, resource, body, reply } = job;
+    let request =
+        Request { path, method, credential: Credential::Admin, resource: resource.as_deref(), body: &body };
+    let answer = match prepare(&*fleet, request).await {
+        Ok(work) => perform(&*fleet, work).await,
+        Err(rejected) => rejected,
+    };
+    // The caller may have cancelled.
+    let _ = reply.send(answer);
+}

@@ -1,0 +1,245 @@
+//! A resident on this machine with real git: from the first clone to its removal.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::{
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use ars_resident::names::Resource;
+use ars_resident::wire::Route;
+use ars_resident_local::{LocalResidents, Settings};
+use ars_sandboxd::{Confine, Place};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const RESOURCE: &str = "repo:acme/app";
+/// Time in which a cycle ends on a slow machine.
+const PATIENCE: Duration = Duration::from_secs(90);
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// The test's own repository needs no confinement.
+struct Open;
+
+impl Confine for Open {
+    fn words(&self, _: &Place) -> Vec<OsString> {
+        Vec::new()
+    }
+
+    fn restrict_thread(&self, _: &Place) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A code host with one repository, and a data directory.
+struct World {
+    folder: TempDir,
+    residents: Option<LocalResidents>,
+    runtime: tokio::runtime::Runtime,
+}
+
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]);
+    let output = command.args(arguments).current_dir(folder).output().unwrap();
+    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+impl World {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("source");
+        fs::create_dir(&source).unwrap();
+        git(&source, &["init", "--quiet"]);
+        fs::write(source.join("README.md"), "hello\n").unwrap();
+        fs::write(source.join("package-lock.json"), "{}\n").unwrap();
+        fs::write(source.join(".gitignore"), "node_modules\ndist\n").unwrap();
+        for number in 0..200 {
+            fs::write(source.join(format!("file-{number}.txt")), format!("{number}\n")).unwrap();
+        }
+        git(&source, &["add", "."]);
+        git(&source, &["commit", "--quiet", "-m", "First"]);
+        git(folder.path(), &["clone", "--quiet", "--bare", "source", "origin.git"]);
+        git(&source, &["remote", "add", "origin", "../origin.git"]);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let mut world = Self { folder, residents: None, runtime };
+        world.start();
+        world
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// Opens the residents of the data directory, as another process would.
+    fn start(&mut self) {
+        self.residents = None;
+        let origin = self.folder.path().join("origin.git").display().to_string();
+        let residents = LocalResidents::open(Settings {
+            folder: self.data(),
+            confine: Arc::new(Open),
+            environment: vec![("PATH".to_owned(), PATH.to_owned())],
+            origins: Arc::new(move |resource: &Resource| {
+                (resource.as_str() == RESOURCE).then(|| origin.clone())
+            }),
+            build: "test".to_owned(),
+        });
+        self.residents = Some(residents.unwrap());
+    }
+
+    fn send(&self, route: Route, fields: Value) -> Value {
+        let mut body = json!({ "resource": RESOURCE });
+        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let residents = self.residents.as_ref().unwrap();
+        let sent = residents.send(route, Some(RESOURCE.to_owned()), body.to_string());
+        self.runtime.block_on(sent).unwrap().body
+    }
+
+    fn thread(&self, route: Route, thread: &str, fields: Value) -> Value {
+        let mut body = json!({ "threadKey": thread });
+        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        self.send(route, body)
+    }
+
+    fn view(&self) -> Value {
+        self.send(Route::Debug, json!({ "op": "info" }))
+    }
+
+    fn onboard(&self) -> Value {
+        // The installation of packages is a command that writes a folder.
+        let commands = json!({
+            "install": "mkdir -p node_modules/dep && echo 1 > node_modules/dep/index.js",
+            "build": "mkdir -p dist && cp README.md dist/",
+            "test": "test -f node_modules/dep/index.js && grep -q hello README.md && echo passed",
+        });
+        self.send(Route::Onboard, json!({ "defaultRef": "main", "commands": commands }))
+    }
+
+    /// Waits until the view fulfils a condition.
+    fn wait(&self, what: &str, done: impl Fn(&Value) -> bool) -> Value {
+        let start = Instant::now();
+        loop {
+            let view = self.view();
+            if done(&view) {
+                return view;
+            }
+            assert!(start.elapsed() < PATIENCE, "not {what}: {view:#}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn warm(&self) -> Value {
+        self.wait("warm", |view| {
+            assert_ne!(view["state"], "down", "{view:#}");
+            view["state"] == "warm"
+        })
+    }
+
+    fn push(&self, text: &str) -> String {
+        let source = self.folder.path().join("source");
+        fs::write(source.join("README.md"), text).unwrap();
+        git(&source, &["commit", "--quiet", "-am", "Next"]);
+        git(&source, &["push", "--quiet", "origin", "main"]);
+        git(&source, &["rev-parse", "HEAD"])
+    }
+
+    fn exec(&self, thread: &str, command: &str) -> Value {
+        self.thread(Route::Exec, thread, json!({ "command": command }))
+    }
+}
+
+#[test]
+fn resident_lives_on_one_machine() {
+    let mut world = World::new();
+    assert_eq!(world.onboard()["state"], "onboarding");
+    let view = world.warm();
+    assert_eq!(view["snapshot"]["sha"], view["sha"]);
+
+    // A thread gets a tree with dependencies and build results, and commands run in it.
+    let attached = world.thread(Route::Attach, "load:1", json!({ "refHint": "main" }));
+    assert_eq!((&attached["sha"], &attached["credentials"]), (&view["sha"], &json!("unavailable")), "{attached:#}");
+    let ran = world.exec("load:1", "cat README.md node_modules/dep/index.js dist/README.md; exit 3");
+    assert_eq!((&ran["stdout"], &ran["exitCode"]), (&json!("hello\n1\nhello\n"), &json!(3)), "{ran:#}");
+    let slow = world.thread(Route::Exec, "load:1", json!({ "command": "echo so far; sleep 30", "timeoutMs": 1_000 }));
+    assert_eq!((&slow["stdout"], &slow["exitCode"]), (&json!("so far\n"), &json!(124)), "{slow:#}");
+    let written = world.thread(Route::Write, "load:1", json!({ "path": "notes/new.txt", "content": "work\n" }));
+    assert_eq!(written, json!({ "ok": true, "bytes": 5 }));
+    assert_eq!(world.thread(Route::Read, "load:1", json!({ "path": "notes/new.txt" }))["content"], "work\n");
+    let tested = world.send(Route::Op, json!({ "op": "test" }));
+    assert_eq!((&tested["ok"], &tested["stdout"]), (&json!(true), &json!("passed\n")), "{tested:#}");
+
+    // Unsaved work stays, or is saved before the tree is removed.
+    let kept = world.thread(Route::Detach, "load:1", json!({}));
+    assert!(kept["reason"].as_str().unwrap().starts_with("dirty: "), "{kept:#}");
+    assert_eq!(world.thread(Route::Detach, "load:1", json!({ "force": true }))["released"], true);
+    let saved = world.view()["threads"][0]["checkpoint"].as_str().unwrap().to_owned();
+    let mirror = world.data().join("acme/app/workspace/mirror");
+    assert_eq!(git(&mirror, &["show", &format!("{saved}:notes/new.txt")]), "work");
+
+    // A push arrives with the next refresh.
+    let pushed = world.push("hello again\n");
+    world.send(Route::Debug, json!({ "op": "refresh-now" }));
+    world.wait("refreshed", |view| view["sha"] == pushed.as_str() && view["state"] == "warm");
+    let attached = world.thread(Route::Attach, "load:2", json!({ "refHint": "main" }));
+    assert_eq!(attached["sha"], pushed.as_str(), "{attached:#}");
+    assert_eq!(world.exec("load:2", "cat dist/README.md")["stdout"], "hello again\n");
+
+    // Another process finds the tree warm.
+    world.start();
+    assert_eq!(world.exec("load:2", "cat README.md")["stdout"], "hello again\n");
+    assert!(world.view()["lastRestore"].is_null());
+
+    // The disk is lost: mirror and checkout come back from the archives before anything is served.
+    world.residents = None;
+    fs::rename(world.data().join("acme/app/workspace"), world.folder.path().join("lost")).unwrap();
+    world.start();
+    let attached = world.thread(Route::Attach, "load:3", json!({ "refHint": "main" }));
+    assert_eq!(attached["sha"], pushed.as_str(), "{attached:#}");
+    assert!(world.view()["lastRestore"]["ms"].is_i64());
+    assert_eq!(world.exec("load:3", "cat dist/README.md node_modules/dep/index.js")["stdout"], "hello again\n1\n");
+    let lost = world.exec("load:2", "true");
+    assert_eq!((&lost["needs"], &lost["exitCode"]), (&json!("attach"), &json!(127)), "{lost:#}");
+
+    let report = world.send(Route::Offboard, json!({}));
+    let parts = ["registryRemoved", "containerStopped", "storageCleared"].map(|part| report[part].clone());
+    assert_eq!((parts, &report["errors"]), ([true; 3].map(Value::from), &json!([])), "{report:#}");
+    assert_eq!(report["backupObjectsDeleted"], 2);
+    assert!(!world.data().join("acme/app/workspace").exists());
+    assert_eq!(world.send(Route::Status, json!({}))["error"], "not-onboarded: repo:acme/app has no resident");
+}
+
+/// A warm attach needs a fraction of a clone with its installation, in the same run.
+#[test]
+fn warm_attach_is_faster_than_clone_and_install() {
+    let world = World::new();
+    world.onboard();
+    world.warm();
+    let mut attaches: Vec<Duration> = (0..15)
+        .map(|number| {
+            let thread = format!("load:{number}");
+            let start = Instant::now();
+            let attached = world.thread(Route::Attach, &thread, json!({ "refHint": "main" }));
+            assert!(attached["user"].is_string(), "{attached:#}");
+            start.elapsed()
+        })
+        .collect();
+    attaches.sort();
+    let again: Vec<Duration> = (0..15)
+        .map(|number| {
+            let start = Instant::now();
+            world.thread(Route::Attach, &format!("load:{number}"), json!({}));
+            start.elapsed()
+        })
+        .collect();
+    println!("first attach p50 {:?}, p95 {:?}", attaches[7], attaches[14]);
+    println!("again p50 {:?}; steps {}", again[7], world.view()["attachMs"]);
+    let trace = world.thread(Route::Attach, "load:15", json!({ "refHint": "main" }));
+    println!("{}", trace["trace"]);
+    assert!(attaches[7] < Duration::from_secs(5), "{attaches:?}");
+}
