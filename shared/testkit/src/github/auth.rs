@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{
     answer::Answer,
     render::user,
-    route::Request,
+    request::Request,
     state::{HostState, Minted},
 };
 

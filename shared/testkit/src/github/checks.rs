@@ -8,7 +8,7 @@ use super::{
     auth::Caller,
     git::try_git,
     render::{TIME, head_of},
-    route::{Request, of},
+    request::{Request, of},
     state::{FakeRepository, HostState},
 };
 

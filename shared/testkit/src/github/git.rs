@@ -85,7 +85,7 @@ pub(super) fn commit(path: &Path, branch: &str, from: &str, files: &[(&str, Opti
 }
 
 /// Serves one request of git over HTTP.
-pub(super) async fn serve(root: &Path, request: &super::route::Request, path: &str) -> Answer {
+pub(super) async fn serve(root: &Path, request: &super::request::Request, path: &str) -> Answer {
     let mut child = tokio::process::Command::new("git")
         .arg("http-backend")
         .env_clear()

@@ -6,8 +6,8 @@ use super::{
     answer::Answer,
     auth::Caller,
     render,
+    request::{Request, of, page},
     reviews::MAX_BODY,
-    route::{Request, of, page},
     state::{FakeComment, FakeItem, FakeRepository, HostState},
 };
 

@@ -13,6 +13,7 @@ mod graphql;
 mod issues;
 mod pulls;
 mod render;
+mod request;
 mod reviews;
 mod route;
 mod server;

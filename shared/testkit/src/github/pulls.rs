@@ -8,7 +8,7 @@ use super::{
     diff,
     git::try_git,
     render::{self, head_of},
-    route::{Request, of, page},
+    request::{Request, of, page},
     state::{FakeItem, FakePull, FakeRepository, HostState},
 };
 

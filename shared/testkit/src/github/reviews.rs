@@ -9,7 +9,7 @@ use super::{
     git::try_git,
     pulls::{find, refresh},
     render,
-    route::{Request, of, page},
+    request::{Request, of, page},
     state::{FakeRepository, FakeReview, FakeThread, HostState},
 };
 

@@ -25,7 +25,8 @@ use super::{
     auth::{self, App},
     fault::Fault,
     git,
-    route::{Request, route},
+    request::Request,
+    route::route,
     state::{FakeItem, FakeRepository, HostState, Seen},
 };
 

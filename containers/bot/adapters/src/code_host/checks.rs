@@ -9,8 +9,8 @@ use ars_types::RepoSlug;
 use serde_json::Value;
 
 use super::{
+    account::GitHub,
     call::{Access, Call, Limit},
-    github::GitHub,
     transport::JSON,
     wire::{self, PAGE},
 };

@@ -8,8 +8,8 @@ use ars_types::RepoSlug;
 use serde_json::{Map, Value, json};
 
 use super::{
+    account::GitHub,
     files::qualified,
-    github::GitHub,
     wire::{self, PAGE, login, part, time},
 };
 

@@ -9,8 +9,8 @@ use ars_types::RepoSlug;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use super::{
+    account::GitHub,
     call::{Call, Limit},
-    github::GitHub,
     wire::{self, PAGE, part, parts},
 };
 

@@ -1,9 +1,7 @@
-//! The adapter: its client and the own account.
-
-use std::sync::Arc;
+//! The port's calls, each by its module.
 
 use ars_bot_ports::{
-    Clock, CodeHost, CodeHostError, Randomness,
+    CodeHost, CodeHostError,
     code_host::{
         Account, BoundedText, ChangedFiles, CheckEntry, CodeHit, Comment, Comparison, FileContent, GitAccess,
         GitCredential, Issue, IssueEdit, IssueFilter, Listed, LogTail, NewIssue, NewPullRequest,
@@ -18,67 +16,11 @@ use ars_codehost::{
 };
 use ars_types::{RefName, RepoSlug};
 use async_trait::async_trait;
-use tokio::sync::OnceCell;
 
 use super::{
-    checks, credentials::Credentials, discussion, files, pause::Pause, pull_requests, repositories, reviews,
-    service::Client, transport::Transport, wire,
+    account::{BOT, GitHub},
+    checks, discussion, files, pull_requests, repositories, reviews,
 };
-
-/// End of the login of an app's account.
-const BOT: &str = "[bot]";
-
-/// The parts of the adapter.
-pub struct GitHubSettings {
-    /// The host.
-    pub host: Host,
-    /// The service's credential.
-    pub credentials: Credentials,
-    /// Time.
-    pub clock: Arc<dyn Clock>,
-    /// Waits between attempts.
-    pub pause: Arc<dyn Pause>,
-    /// Randomness of these waits.
-    pub randomness: Randomness,
-}
-
-/// GitHub, or an enterprise's own.
-pub struct GitHub {
-    pub(super) client: Client,
-    /// Whole login of the own account.
-    login: OnceCell<String>,
-}
-
-impl GitHub {
-    /// Makes the adapter. No request is sent yet.
-    ///
-    /// # Errors
-    /// Returns the error of the HTTP client.
-    pub fn new(settings: GitHubSettings) -> Result<Self, reqwest::Error> {
-        let GitHubSettings { host, credentials, clock, pause, randomness } = settings;
-        let transport = Transport::new(host, credentials, clock, pause, randomness)?;
-        Ok(Self { client: Client::new(transport), login: OnceCell::new() })
-    }
-
-    /// Returns the whole login of the own account, which is unique.
-    pub(super) async fn login(&self) -> Result<&str, CodeHostError> {
-        let login = self.login.get_or_try_init(|| async {
-            Ok(match self.client.transport.credentials {
-                Credentials::App { .. } => {
-                    let app: wire::App = self.client.get("/app").await?;
-                    format!("{}{BOT}", app.slug)
-                }
-                Credentials::Token(_) => self.client.get::<wire::User>("/user").await?.login,
-            })
-        });
-        login.await.map(String::as_str)
-    }
-
-    /// Returns whether this is the service's account.
-    pub(super) fn is_own(login: &str, user: Option<&wire::User>) -> bool {
-        user.is_some_and(|user| user.login.eq_ignore_ascii_case(login))
-    }
-}
 
 #[async_trait]
 impl CodeHost for GitHub {

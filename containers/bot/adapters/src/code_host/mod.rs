@@ -4,6 +4,7 @@
 //! path, bounded, and again after passing faults. Its own models are not used: they require fields that enterprise
 //! versions leave out. Not here: the decisions about answers and tokens (`ars-codehost`).
 
+mod account;
 mod answer;
 mod call;
 mod checks;
@@ -21,7 +22,7 @@ mod tokens;
 mod transport;
 mod wire;
 
+pub use account::{GitHub, GitHubSettings};
 pub use credentials::Credentials;
-pub use github::{GitHub, GitHubSettings};
 pub use key::{AppKey, UnusableKey};
 pub use pause::{Pause, TokioPause};

@@ -14,7 +14,7 @@ use ars_types::{RefName, RepoSlug};
 use serde_json::json;
 
 use super::{
-    github::GitHub,
+    account::GitHub,
     wire::{self, login, part, time},
 };
 

@@ -9,10 +9,10 @@ use ars_types::{RefName, RepoSlug};
 use serde::Deserialize;
 
 use super::{
+    account::GitHub,
     call::{Access, Scope},
     credentials::Credentials,
     files,
-    github::GitHub,
     wire::{self, PAGE, part, parts},
 };
 

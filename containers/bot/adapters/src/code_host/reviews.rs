@@ -12,8 +12,8 @@ use ars_types::RepoSlug;
 use serde_json::{Value, json};
 
 use super::{
+    account::GitHub,
     call::Scope,
-    github::GitHub,
     wire::{self, PAGE},
 };
 

@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use super::{
     access::{CodeHostAccess, Use, within},
+    kind::GitHubTool,
     repositories::words,
     shown::{line, untrusted},
-    tool::GitHubTool,
 };
 use crate::{ToolContext, ToolOutput, args::Args};
 

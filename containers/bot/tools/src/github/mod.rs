@@ -5,6 +5,7 @@
 
 mod access;
 mod issues;
+mod kind;
 mod pulls;
 mod repositories;
 mod shown;
@@ -12,4 +13,4 @@ mod tool;
 mod writes;
 
 pub use access::{CodeHostAccess, Denial, RepositoryGate};
-pub use tool::GitHubTool;
+pub use kind::GitHubTool;

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{
     access::{CodeHostAccess, Use, within},
     issues::discussion,
+    kind::GitHubTool,
     shown::{line, untrusted},
-    tool::GitHubTool,
 };
 use crate::{ToolContext, ToolOutput, args::Args};
 

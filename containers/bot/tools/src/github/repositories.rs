@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::{
     access::{CodeHostAccess, Use, within},
+    kind::GitHubTool,
     shown::{line, untrusted},
-    tool::GitHubTool,
 };
 use crate::{ToolContext, ToolOutput, args::Args};
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{
     access::{CodeHostAccess, Use, within},
     issues::state,
-    tool::GitHubTool,
+    kind::GitHubTool,
 };
 use crate::{ToolContext, ToolOutput, args::Args};
 
