@@ -17,6 +17,10 @@ pub struct Aim {
 pub const CPU_PER_TURN: Aim = Aim { what: "CPU a turn", most: 6.0, unit: "ms" };
 /// Time of such a turn.
 pub const WALL_PER_TURN: Aim = Aim { what: "time a turn", most: 10.0, unit: "ms" };
+/// Time that a sandbox adds to a command.
+pub const SANDBOX_WALL: Aim = Aim { what: "time of the sandbox a command", most: 6.0, unit: "ms" };
+/// CPU that a sandbox adds to a command.
+pub const SANDBOX_CPU: Aim = Aim { what: "CPU of the sandbox a command", most: 2.0, unit: "ms" };
 /// Memory of a process that has done a run of [`PEAK_TURNS`].
 pub const PEAK: Aim = Aim { what: "peak memory", most: 40.0, unit: "MB" };
 /// The turns that [`PEAK`] speaks of.

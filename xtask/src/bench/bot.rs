@@ -40,6 +40,8 @@ pub struct Programs {
     model: PathBuf,
     state: Settings,
     dir: PathBuf,
+    /// The `[sandbox]` of the bot's configuration; the default one if absent.
+    sandbox: Option<&'static str>,
 }
 
 /// Which bot is measured.
@@ -69,7 +71,14 @@ impl Programs {
         let built = build_state_worker(&|line| step.update(line))?;
         let state = Settings::new(&npm, &built, dir)?.secret("MEMORY_TOKEN", TOKEN);
         step.done("");
-        Ok(Self { ars, model, state, dir: dir.to_owned() })
+        Ok(Self { ars, model, state, dir: dir.to_owned(), sandbox: None })
+    }
+
+    /// The same with another `[sandbox]` in the bot's configuration.
+    pub fn with_sandbox(&self, sandbox: &'static str) -> Self {
+        let Self { ars, model, state, dir, .. } = self;
+        let (ars, model, state, dir) = (ars.clone(), model.clone(), state.clone(), dir.clone());
+        Self { ars, model, state, dir, sandbox: Some(sandbox) }
     }
 }
 
@@ -96,7 +105,7 @@ pub struct Bench {
 impl Bench {
     /// Starts all three.
     pub fn start(programs: &Programs, script: Script) -> Result<Self> {
-        let place = place(&programs.dir, script.turns + SPARE_TURNS)?;
+        let place = place(&programs.dir, script.turns + SPARE_TURNS, programs.sandbox)?;
         let model = Model::start(&programs.model, script)?;
         let settings = Settings { data_dir: place.path().join("state"), ..programs.state.clone() };
         let worker = Workerd::start(&settings)?;
@@ -181,7 +190,7 @@ fn serve(ars: &Path, place: &Path, model: &str, state: &str) -> Result<Serve> {
 }
 
 /// A directory with a repository and a configuration.
-fn place(dir: &Path, turns: u32) -> Result<TempDir> {
+fn place(dir: &Path, turns: u32, sandbox: Option<&str>) -> Result<TempDir> {
     let place = tempfile::tempdir_in(dir)?;
     let repository = place.path().join("repository");
     fs::create_dir_all(&repository)?;
@@ -194,7 +203,8 @@ fn place(dir: &Path, turns: u32) -> Result<TempDir> {
         ensure!(status.success(), "git {}", step[0]);
     }
     let config = format!(
-        "{LIMITS}[telemetry]\nprometheus = true\n[agents.coding]\nturns = {turns}\n[[repositories]]\nname = \"bench/bench\"\norigin = {}\n",
+        "{LIMITS}{}[telemetry]\nprometheus = true\n[agents.coding]\nturns = {turns}\n[[repositories]]\nname = \"bench/bench\"\norigin = {}\n",
+        sandbox.map(|keys| format!("[sandbox]\n{keys}\n")).unwrap_or_default(),
         json!(repository.to_string_lossy())
     );
     fs::write(place.path().join("ars.toml"), config)?;

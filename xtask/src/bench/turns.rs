@@ -55,7 +55,8 @@ fn total(requests: &Counts) -> u64 {
     requests.values().sum()
 }
 
-fn measure(programs: &Programs, turns: u32) -> Result<Sample> {
+/// Measures one run.
+pub fn measure(programs: &Programs, turns: u32) -> Result<Sample> {
     let bench = Bench::start(programs, Script::instant(turns))?;
     let (before, asked) = (Usage::of(bench.pid())?, bench.counts()?);
     let began = Instant::now();

@@ -4,6 +4,7 @@ mod figures;
 mod idle;
 mod many;
 mod rows;
+mod sandbox;
 mod size;
 mod soak;
 mod viewers;

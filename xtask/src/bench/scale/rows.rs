@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Row, Size, idle, many, soak, watched};
+use super::{Row, Size, idle, many, sandbox, soak, watched};
 use crate::bench::aims::Verdicts;
 use crate::bench::bot::Programs;
 
@@ -16,7 +16,8 @@ pub fn run(
     verdicts: &mut Verdicts,
     wants: impl Fn(Row) -> bool,
 ) -> Result<()> {
-    let rows: [(Row, Measure); 4] = [
+    let rows: [(Row, Measure); 5] = [
+        (Row::Sandbox, sandbox::run),
         (Row::Idle, idle::run),
         (Row::Many, many::run),
         (Row::Viewers, watched::run),

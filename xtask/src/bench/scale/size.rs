@@ -9,6 +9,8 @@ use crate::bench::aims::WATCHED_BY;
 pub enum Row {
     /// The cost of a turn
     Turns,
+    /// The cost of a command under each kind of sandbox, and without one
+    Sandbox,
     /// Runs that wait for their model: their memory, and how soon they are accepted
     Idle,
     /// Two hundred runs at once
@@ -24,6 +26,8 @@ pub enum Row {
 pub struct Size {
     /// Runs of each number of turns.
     pub repeats: u32,
+    /// Commands under each kind of sandbox.
+    pub commands: u32,
     /// Runs that wait.
     pub waiting: u32,
     /// Runs at once.
@@ -42,6 +46,7 @@ impl Size {
     /// The full measurement.
     pub const FULL: Self = Self {
         repeats: u32::MAX,
+        commands: 200,
         waiting: 100,
         at_once: 200,
         turns_at_once: 12,
@@ -52,6 +57,7 @@ impl Size {
     /// The same aims in two minutes.
     pub const QUICK: Self = Self {
         repeats: 1,
+        commands: 50,
         waiting: 30,
         at_once: 50,
         viewers: &[WATCHED_BY],
@@ -61,6 +67,7 @@ impl Size {
     /// Each measurement once and as small as possible; its figures are meaningless.
     pub const SMOKE: Self = Self {
         repeats: 1,
+        commands: 2,
         waiting: 2,
         at_once: 3,
         turns_at_once: 2,

@@ -28,6 +28,7 @@ async fn complete_installation_exits_0() {
     assert!(detail.contains("network proxy") && !detail.contains("refused"), "{detail}");
     let state = if detail.starts_with("bubblewrap") { "ok" } else { "warning" };
     assert_eq!(found["sandbox"]["state"], state, "{detail}");
+    assert!(found["cgroup"]["detail"].as_str().unwrap().contains("all runs"), "{}", ended.stdout);
     assert!(!machine.path("data").exists(), "nothing is created");
     assert!(!ended.stdout.contains(CANARY) && !ended.stdout.contains("one-token"), "{}", ended.stdout);
 }

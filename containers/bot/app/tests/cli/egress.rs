@@ -85,10 +85,12 @@ async fn command_reaches_allowed_hosts_only() {
         );
         let reach = format!("curl -sS --noproxy '' http://localhost:{port}/ && echo");
         let tunnel = format!("curl -sS --noproxy '' -p http://localhost:{port}/ && echo");
-        let script = format!("({attempts}) 2>&1 | sed s/{MARK}/LEAKED/; {reach}; {tunnel}");
+        let listen = "perl -MSocket -e 'socket(S, PF_INET, SOCK_STREAM, 0); bind(S, \
+                      sockaddr_in(0, inet_aton(\"127.0.0.1\"))) && listen(S, 1) && print \"listens\"'";
+        let script = format!("({attempts}) 2>&1 | sed s/{MARK}/LEAKED/; {reach}; {tunnel}; {listen}");
         let (output, record) = command(&machine, &configuration, &script).await;
         assert_eq!(output.matches(MARK).count(), 2, "{kind}: {output}");
-        assert!(!output.contains("LEAKED"), "{kind}: {output}");
+        assert!(!output.contains("LEAKED") && output.contains("listens"), "{kind}: {output}");
         assert_eq!(connections.load(Ordering::SeqCst), 2, "{kind}: {output}");
         assert!(other.accept().is_err() && udp.recv(&mut [0]).is_err(), "{kind}: {output}");
 

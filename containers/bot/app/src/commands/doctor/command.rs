@@ -6,7 +6,7 @@ use ars_auth::TokenMap;
 use ars_bot_adapters::sandbox::SandboxSettings;
 
 use super::{
-    checks,
+    cgroup, checks,
     finding::{Finding, State},
 };
 use crate::{
@@ -44,6 +44,7 @@ pub async fn run(args: Doctor) -> Result<ExitCode, Failure> {
     findings.push(checks::ingress(&tokens));
     findings.push(checks::git().await);
     findings.push(checks::sandbox(workspaces).await);
+    findings.push(cgroup::check());
     for finding in &findings {
         let line = if args.json { format!("{}\n", serde_json::to_string(finding)?) } else { finding.lines() };
         terminal::print(&line)?;

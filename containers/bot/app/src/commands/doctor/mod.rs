@@ -1,5 +1,6 @@
 //! `ars doctor`: checks an installation, and names how to mend each fault.
 
+mod cgroup;
 mod checks;
 mod command;
 mod finding;

@@ -1,0 +1,70 @@
+//! The control group of the process, which bounds all runs together. No run has one of its own (docs/decisions/0024).
+
+use std::{fs, path::Path};
+
+use super::finding::Finding;
+
+/// The limits that a service manager sets, and their settings in systemd.
+const LIMITS: [(&str, &str); 2] = [("memory.max", "MemoryMax"), ("pids.max", "TasksMax")];
+/// The limit of a group without one.
+const NO_LIMIT: &str = "max";
+
+/// Reports the limits of this process's group.
+pub(super) fn check() -> Finding {
+    finding(&fs::read_to_string("/proc/self/cgroup").unwrap_or_default(), Path::new("/sys/fs/cgroup"))
+}
+
+/// Reports the limits of the group in `/proc/<pid>/cgroup`, and of the groups that contain it.
+fn finding(groups: &str, root: &Path) -> Finding {
+    const CHECK: &str = "cgroup";
+    const MEND: &str = "start the service with MemoryMax and TasksMax, in a group of version 2, or in a container with limits";
+    let Some(group) = groups.lines().find_map(|line| line.strip_prefix("0::")) else {
+        return Finding::warning(
+            CHECK,
+            "no group of version 2 bounds memory and processes of all runs",
+            MEND,
+        );
+    };
+    let group = root.join(group.trim_start_matches('/'));
+    let limits = LIMITS.map(|(file, _)| least(&group, root, file));
+    let shown = |limit: &Option<u64>| limit.map_or_else(|| NO_LIMIT.to_owned(), |limit| limit.to_string());
+    let detail =
+        format!("memory.max {}, pids.max {}, for all runs together", shown(&limits[0]), shown(&limits[1]));
+    let missing: Vec<_> = LIMITS.iter().zip(&limits).filter(|(_, limit)| limit.is_none()).collect();
+    match missing.is_empty() {
+        true => Finding::ok(CHECK, detail),
+        false => Finding::warning(CHECK, detail, MEND),
+    }
+}
+
+/// Returns the least limit of a group and the groups above it.
+fn least(group: &Path, root: &Path, file: &str) -> Option<u64> {
+    let groups = group.ancestors().take_while(|folder| folder.starts_with(root));
+    let limits = groups.filter_map(|folder| fs::read_to_string(folder.join(file)).ok()?.trim().parse().ok());
+    limits.min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::finding::State, *};
+
+    #[test]
+    fn least_limit_of_the_groups_counts() {
+        let root = tempfile::tempdir().unwrap();
+        let group = root.path().join("system.slice/ars.service");
+        fs::create_dir_all(&group).unwrap();
+        let write = |folder: &Path, file: &str, limit: &str| fs::write(folder.join(file), limit).unwrap();
+        write(&group, "memory.max", "max\n");
+        write(group.parent().unwrap(), "memory.max", "2048\n");
+        write(&group, "pids.max", "max\n");
+        let groups = "0::/system.slice/ars.service\n";
+        let found = finding(groups, root.path());
+        assert_eq!(
+            (found.state, found.detail.as_str()),
+            (State::Warning, "memory.max 2048, pids.max max, for all runs together")
+        );
+        write(&group, "pids.max", "64\n");
+        assert_eq!(finding(groups, root.path()).state, State::Ok);
+        assert_eq!(finding("4:memory:/x\n", root.path()).state, State::Warning);
+    }
+}
