@@ -22,6 +22,6 @@ mod watch;
 pub use bot::{Bot, PATIENCE, comes_true, until};
 pub use coding::{Coding, Traces, answers, results};
 pub use machine::{Machine, Setup};
-pub use outside::{Outside, Sent};
+pub use outside::{Outside, PACKAGE, Registry, Sent};
 pub use processes::{Process, below, is_alive, peak_bytes, shown_with};
 pub use state::State;

@@ -3,6 +3,8 @@
 
 pub mod git;
 
+mod registry;
 mod server;
 
+pub use registry::{PACKAGE, Registry};
 pub use server::{Outside, Sent};

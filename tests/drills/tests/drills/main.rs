@@ -10,9 +10,12 @@ mod checks;
 mod children;
 mod deploys;
 mod hostile;
+mod hostile_repository;
 mod idempotency;
 mod kills;
+mod overload;
 mod points;
+mod queue;
 mod searched;
 
 /// Path of the bot's binary with kill points.

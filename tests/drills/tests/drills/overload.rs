@@ -1,0 +1,177 @@
+//! Many clients at once, one of them greedy, and connections and identifiers beyond their limits: every other client has
+//! its answer.
+
+use std::{net::SocketAddr, time::Duration};
+
+use ars_testkit::Reply;
+use ars_tests_drills::{Bot, Machine, PATIENCE, Setup, secrets};
+use futures::{StreamExt as _, stream};
+use serde_json::{Value, json};
+use tokio::{
+    io::AsyncWriteExt as _,
+    net::{TcpSocket, TcpStream},
+    time::Instant,
+};
+
+use crate::{PROGRAM, kills::over};
+
+/// Clients with a token of their own.
+const CLIENTS: usize = 199;
+/// Requests of the greedy client.
+const GREEDY: usize = 150;
+/// Requests at once: of the greedy client, and of all others together.
+const AT_ONCE: [usize; 2] = [24, 12];
+/// Addresses from which connections are held open, and their number from each.
+const PEERS: [usize; 2] = [8, 250];
+/// Bytes of an identifier.
+const LONG: usize = 600_000;
+
+/// An answer to a request.
+struct Answered {
+    status: u16,
+    /// Whether it names the time of another attempt.
+    has_time: bool,
+    body: Value,
+    took: Duration,
+}
+
+fn token(client: usize) -> String {
+    format!("client-{client}")
+}
+
+/// The tokens of the clients beside that of the greedy one.
+fn tokens() -> String {
+    let mut tokens = json!({ secrets::INGRESS: { "subject": "greedy" } });
+    for client in 0..CLIENTS {
+        tokens[token(client)] = json!({ "subject": token(client) });
+    }
+    tokens.to_string()
+}
+
+async fn machine() -> Machine {
+    let environment = vec![("SERVICE_INGRESS_TOKENS", tokens())];
+    let config = "[limits]\nrequestsPerMinute = 60\nrunsPerCaller = 2\nruns = 8\n".to_owned();
+    let setup = Setup { environment, config, ..Setup::default() };
+    Machine::with(PROGRAM, setup, |_| Reply::text("Here is the answer.")).await
+}
+
+async fn ask(client: &reqwest::Client, bot: &Bot, token: &str, body: Value) -> Answered {
+    let began = Instant::now();
+    let url = format!("{}/ingress", bot.url().unwrap());
+    let response = client.post(url).bearer_auth(token).json(&body).send().await.unwrap();
+    let has_time = response.headers().contains_key("retry-after");
+    let status = response.status().as_u16();
+    let body = response.json().await.unwrap();
+    Answered { status, has_time, body, took: began.elapsed() }
+}
+
+/// Asks by every client once, each in a thread of its own.
+async fn ask_by_all(client: &reqwest::Client, bot: &Bot, round: &str) -> Vec<Answered> {
+    let asked = (0..CLIENTS).map(async |number| {
+        let thread = format!("{round}-{number}");
+        let body = json!({ "text": "agent:general question", "thread": thread, "async": true });
+        ask(client, bot, &token(number), body).await
+    });
+    stream::iter(asked).buffer_unordered(AT_ONCE[1]).collect().await
+}
+
+fn p99(answered: &[Answered]) -> Duration {
+    let mut took: Vec<_> = answered.iter().map(|answered| answered.took).collect();
+    took.sort_unstable();
+    took[took.len() * 99 / 100]
+}
+
+fn assert_accepted(answered: &[Answered]) {
+    let wrong = answered.iter().filter(|answered| answered.status != 202);
+    let wrong: Vec<_> = wrong.map(|answered| (answered.status, &answered.body)).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn greedy_client_is_refused_and_others_are_served() {
+    let machine = machine().await;
+    let mut bot = machine.bot().await;
+    let client = reqwest::Client::new();
+    let idle = ask_by_all(&client, &bot, "idle").await;
+    over(&machine).await;
+
+    let greedy = async {
+        let asked = (0..GREEDY).map(async |number| {
+            let thread = format!("greedy-{number}");
+            let body = json!({ "text": "agent:general question", "thread": thread, "async": true });
+            ask(&client, &bot, secrets::INGRESS, body).await
+        });
+        stream::iter(asked).buffer_unordered(AT_ONCE[0]).collect::<Vec<_>>().await
+    };
+    let asked = async { tokio::join!(greedy, ask_by_all(&client, &bot, "busy")) };
+    let (greedy, busy) = tokio::time::timeout(PATIENCE, asked).await.unwrap();
+    let refused = greedy.iter().filter(|answered| answered.status == 429 && answered.has_time).count();
+    let accepted: Vec<_> = greedy.iter().filter(|answered| answered.status == 202).collect();
+    assert_eq!(refused + accepted.len(), GREEDY);
+    assert!(refused > 0 && !accepted.is_empty(), "{refused} refused, {} accepted", accepted.len());
+    assert_accepted(&idle);
+    assert_accepted(&busy);
+    let (idle_p99, busy_p99) = (p99(&idle), p99(&busy));
+    eprintln!(
+        "p99 of the others: {idle_p99:?} without, {busy_p99:?} with the greedy client; {refused} refused"
+    );
+
+    over(&machine).await;
+    for answered in busy.iter().chain(accepted) {
+        let id = &answered.body["runId"];
+        let record = machine.state.ask("/runs/get", json!({ "id": id }))["record"].clone();
+        assert_eq!(record["status"], "completed", "{id}");
+    }
+    assert!(bot.terminate().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn unfinished_requests_do_not_block_others() {
+    let machine = machine().await;
+    let mut bot = machine.bot().await;
+    let address: SocketAddr = bot.url().unwrap().trim_start_matches("http://").parse().unwrap();
+    let [peers, of_each] = PEERS;
+    let opened = (0..peers * of_each).map(|number| open(address, number % peers));
+    let held: Vec<_> =
+        stream::iter(opened).buffer_unordered(64).filter_map(async |open| open).collect().await;
+    assert!(held.len() > peers * of_each / 8, "{} connections", held.len());
+
+    let began = Instant::now();
+    assert!(bot.read("/healthz").await.contains("\"ok\":true"));
+    let answered = ask_by_all(&reqwest::Client::new(), &bot, "held").await;
+    assert_accepted(&answered);
+    eprintln!("{} unfinished requests, all clients served in {:?}", held.len(), began.elapsed());
+    drop(held);
+    over(&machine).await;
+    assert!(bot.terminate().await.success());
+}
+
+/// Opens a connection from an address of its own, and sends a part of a request. Returns `None` if it was refused.
+async fn open(bot: SocketAddr, peer: usize) -> Option<TcpStream> {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(SocketAddr::from(([127, 0, 1, u8::try_from(peer + 1).unwrap()], 0))).unwrap();
+    let mut stream = socket.connect(bot).await.ok()?;
+    stream.write_all(b"POST /ingress HTTP/1.1\r\nHost: x\r\n").await.ok()?;
+    Some(stream)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn oversize_identifiers_are_rejected() {
+    let machine = machine().await;
+    let mut bot = machine.bot().await;
+    let client = reqwest::Client::new();
+    let long = "x".repeat(LONG);
+    for field in ["channel", "thread"] {
+        let mut body = json!({ "text": "agent:general question" });
+        body[field] = json!(long);
+        let answered = ask(&client, &bot, secrets::INGRESS, body).await;
+        let text = answered.body.to_string();
+        assert_eq!(answered.status, 400, "{field}: {}", &text[..text.len().min(200)]);
+        assert!(text.contains(field) && text.len() < 1_000, "{field}: {} bytes", text.len());
+    }
+    let body = json!({ "text": format!("model:a/{long} question") });
+    let answered = ask(&client, &bot, secrets::INGRESS, body).await;
+    assert_eq!(answered.status, 400, "{}", answered.body.to_string().len());
+    assert!(machine.state.records().is_empty());
+    assert!(bot.terminate().await.success());
+}
