@@ -214,32 +214,19 @@ fn resident_lives_on_one_machine() {
     assert_eq!(world.send(Route::Status, json!({}))["error"], "not-onboarded: repo:acme/app has no resident");
 }
 
-/// A warm attach needs a fraction of a clone with its installation, in the same run.
 #[test]
-fn warm_attach_is_faster_than_clone_and_install() {
+fn threads_have_users_of_their_own_and_keep_their_trees() {
     let world = World::new();
     world.onboard();
     world.warm();
-    let mut attaches: Vec<Duration> = (0..15)
-        .map(|number| {
-            let thread = format!("load:{number}");
-            let start = Instant::now();
-            let attached = world.thread(Route::Attach, &thread, json!({ "refHint": "main" }));
-            assert!(attached["user"].is_string(), "{attached:#}");
-            start.elapsed()
-        })
-        .collect();
-    attaches.sort();
-    let again: Vec<Duration> = (0..15)
-        .map(|number| {
-            let start = Instant::now();
-            world.thread(Route::Attach, &format!("load:{number}"), json!({}));
-            start.elapsed()
-        })
-        .collect();
-    println!("first attach p50 {:?}, p95 {:?}", attaches[7], attaches[14]);
-    println!("again p50 {:?}; steps {}", again[7], world.view()["attachMs"]);
-    let trace = world.thread(Route::Attach, "load:15", json!({ "refHint": "main" }));
-    println!("{}", trace["trace"]);
-    assert!(attaches[7] < Duration::from_secs(5), "{attaches:?}");
+    let attach = |number: usize, body| {
+        let answer = world.thread(Route::Attach, &format!("load:{number}"), body);
+        (answer["user"].as_str().expect("a user").to_owned(), answer["recreated"].clone())
+    };
+    let first: Vec<_> = (0..15).map(|number| attach(number, json!({ "refHint": "main" })).0).collect();
+    assert_eq!(first.iter().collect::<std::collections::BTreeSet<_>>().len(), first.len(), "{first:?}");
+    // A later attach needs no ref, and finds user and tree.
+    for (number, user) in first.iter().enumerate() {
+        assert_eq!(attach(number, json!({})), (user.clone(), json!(false)));
+    }
 }

@@ -80,6 +80,11 @@ fn may_use(from: &str, to: &str) -> bool {
         ["durable-objects", "platform"] => ["shared/sql", "shared/wire", CONTAINER, STORE, L0].contains(&to),
         // An object wraps logic of `shared/`, never another object.
         ["durable-objects", _] => to == "durable-objects/platform" || (is_logic(to) && to != SQL_NATIVE),
+        // Its routes are those of the engine.
+        ["workers", "resident"] => {
+            ["durable-objects/platform", "durable-objects/resident", L0, "shared/auth"].contains(&to)
+                || to.starts_with("shared/resident")
+        }
         ["workers", _] => {
             to.starts_with("durable-objects/") || [L0, "shared/wire", "shared/auth", STORE].contains(&to)
         }
