@@ -45,7 +45,10 @@ impl LocalFleet {
             let engine = self.engine(&record.resource)?;
             tokio::task::spawn_local(async move {
                 if let Err(fault) = engine.alarm().await {
-                    tracing::error!(error = &fault as &dyn std::error::Error, "a resident could not continue");
+                    tracing::error!(
+                        error = &fault as &dyn std::error::Error,
+                        "a resident could not continue"
+                    );
                 }
             });
         }

@@ -13,9 +13,7 @@ use ars_resident::daemon::{
 };
 use ars_resident::disk::Sample;
 use ars_resident::names::{BackupId, Resource, RuntimeId, StrictThreadKey};
-use ars_resident_engine::{
-    DeletedObjects, Host, HostError, Minted, Registry, RegistryCall, Started,
-};
+use ars_resident_engine::{DeletedObjects, Host, HostError, Minted, Registry, RegistryCall, Started};
 use ars_sandboxd::{Daemon, Mode, Progress, Settings as DaemonSettings, StoreLinks};
 use ars_sql_native::NativeSql;
 use ars_types::UnixMillis;

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ars_resident::{names::Resource, names::BackupId};
+use ars_resident::{names::BackupId, names::Resource};
 
 /// Permissions of folders.
 const PRIVATE: u32 = 0o700;

@@ -163,12 +163,21 @@ fn resident_lives_on_one_machine() {
 
     // A thread gets a tree with dependencies and build results, and commands run in it.
     let attached = world.thread(Route::Attach, "load:1", json!({ "refHint": "main" }));
-    assert_eq!((&attached["sha"], &attached["credentials"]), (&view["sha"], &json!("unavailable")), "{attached:#}");
+    assert_eq!(
+        (&attached["sha"], &attached["credentials"]),
+        (&view["sha"], &json!("unavailable")),
+        "{attached:#}"
+    );
     let ran = world.exec("load:1", "cat README.md node_modules/dep/index.js dist/README.md; exit 3");
     assert_eq!((&ran["stdout"], &ran["exitCode"]), (&json!("hello\n1\nhello\n"), &json!(3)), "{ran:#}");
-    let slow = world.thread(Route::Exec, "load:1", json!({ "command": "echo so far; sleep 30", "timeoutMs": 1_000 }));
+    let slow = world.thread(
+        Route::Exec,
+        "load:1",
+        json!({ "command": "echo so far; sleep 30", "timeoutMs": 1_000 }),
+    );
     assert_eq!((&slow["stdout"], &slow["exitCode"]), (&json!("so far\n"), &json!(124)), "{slow:#}");
-    let written = world.thread(Route::Write, "load:1", json!({ "path": "notes/new.txt", "content": "work\n" }));
+    let written =
+        world.thread(Route::Write, "load:1", json!({ "path": "notes/new.txt", "content": "work\n" }));
     assert_eq!(written, json!({ "ok": true, "bytes": 5 }));
     assert_eq!(world.thread(Route::Read, "load:1", json!({ "path": "notes/new.txt" }))["content"], "work\n");
     let tested = world.send(Route::Op, json!({ "op": "test" }));
@@ -202,7 +211,10 @@ fn resident_lives_on_one_machine() {
     let attached = world.thread(Route::Attach, "load:3", json!({ "refHint": "main" }));
     assert_eq!(attached["sha"], pushed.as_str(), "{attached:#}");
     assert!(world.view()["lastRestore"]["ms"].is_i64());
-    assert_eq!(world.exec("load:3", "cat dist/README.md node_modules/dep/index.js")["stdout"], "hello again\n1\n");
+    assert_eq!(
+        world.exec("load:3", "cat dist/README.md node_modules/dep/index.js")["stdout"],
+        "hello again\n1\n"
+    );
     let lost = world.exec("load:2", "true");
     assert_eq!((&lost["needs"], &lost["exitCode"]), (&json!("attach"), &json!(127)), "{lost:#}");
 

@@ -23,7 +23,7 @@ use ars_tests_drills::{
     Bot, Machine, PACKAGE, Registry, Setup, answers, results, secrets, shown_with, until,
 };
 use rustix::process::geteuid;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{PROGRAM, kills::over};
 
