@@ -14,6 +14,7 @@ use std::{
     task::{Poll, Waker},
 };
 
+use futures::future::{AbortHandle, abortable};
 use js_sys::{
     Object, Promise,
     futures::{JsFuture, future_to_promise, spawn_local},
@@ -57,6 +58,29 @@ pub(crate) fn start_task(task: impl Future<Output = ()> + 'static) -> Promise {
 /// Runs a task in the background of an object, which stays in memory until it ends.
 pub fn run_in_background(context: &raw::ObjectContext, task: impl Future<Output = ()> + 'static) {
     context.wait_until(&start_task(task));
+}
+
+/// Ends the object once this instance is retired, with the calls in flight that another instance cannot see.
+pub fn end_when_retired(context: &raw::ObjectContext) -> RetirementWatch {
+    let (context, changes) = (context.clone(), Changes::new());
+    let (watch, handle) = abortable(async move {
+        while !is_retired() {
+            changes.next().await;
+        }
+        // An object that cannot be ended has no calls.
+        drop(raw::abort_soon(&context, "its instance was replaced"));
+    });
+    spawn_local(async move { watch.await.unwrap_or_default() });
+    RetirementWatch(handle)
+}
+
+/// Waits for the end of this instance until it is dropped.
+pub struct RetirementWatch(AbortHandle);
+
+impl Drop for RetirementWatch {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 /// Runs a task for a caller without a key of its own.

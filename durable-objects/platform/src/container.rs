@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use js_sys::futures::JsFuture;
+use js_sys::{Array, Promise, futures::JsFuture};
 use wasm_bindgen::{JsCast, JsValue};
 use worker::web_sys::{AbortController, ReadableStream, Request, RequestInit, RequestRedirect, Response};
 
@@ -14,6 +14,8 @@ use crate::call::start_task;
 use crate::owner::options;
 use crate::{raw, raw::describe, read_within};
 
+/// Milliseconds in which the head of an answer arrives. A measurement of the disk is the slowest of them.
+const HEAD_MS: f64 = 150_000.0;
 /// Milliseconds without a byte of an answer after which its connection counts as lost.
 const SILENCE_MS: f64 = 60_000.0;
 
@@ -93,7 +95,7 @@ impl Container {
             init.set_method(method);
             init.set_redirect(RequestRedirect::Manual);
             init.set_signal(Some(&abort.signal()));
-            match body {
+            match &body {
                 Outgoing::None => {}
                 Outgoing::Json(text) => init.set_body(&JsValue::from_str(text)),
                 Outgoing::Stream(stream) => init.set_body(stream),
@@ -102,8 +104,17 @@ impl Container {
             request.headers().set("authorization", &format!("Bearer {bearer}"))?;
             request.headers().set("content-type", "application/json")?;
             let abort = Abort(abort);
+            let answer = self.inner.tcp_port(self.port)?.fetch(&request)?;
+            // A stream has its own measure: the time without a byte.
+            if let Outgoing::Stream(_) = body {
+                let response: Response = JsFuture::from(answer).await?.unchecked_into();
+                return Ok(Incoming { response, _abort: abort });
+            }
+            let (elapsed, timer) = raw::timer(HEAD_MS);
+            let first = JsFuture::from(Promise::race(&Array::of2(&answer, &elapsed))).await;
+            raw::clear_timeout(&timer);
             let response: Response =
-                JsFuture::from(self.inner.tcp_port(self.port)?.fetch(&request)?).await?.unchecked_into();
+                first?.dyn_into().map_err(|_| JsValue::from("no answer arrived in time"))?;
             Ok::<_, JsValue>(Incoming { response, _abort: abort })
         };
         sent.await.map_err(|thrown| describe(&thrown))

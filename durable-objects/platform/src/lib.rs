@@ -32,7 +32,9 @@ mod upstream;
 pub use alarm::{fire_alarms, named_alarms, set_alarm};
 pub use answer::{INTERNAL_BODY, internal, json, json_with, refuse};
 pub use body::{BrokenOff, Chunks, drain_body, read_body, read_within};
-pub use call::{Changes, is_retired, recoverable, run_in_background, run_task};
+pub use call::{
+    Changes, RetirementWatch, end_when_retired, is_retired, recoverable, run_in_background, run_task,
+};
 pub use clock::{now, sleep};
 pub use container::{Container, Incoming, Outgoing};
 pub use outbound::{Outbound, parse_time, post_json, sign_rs256};

@@ -69,6 +69,12 @@ pub struct CodeHost {
 struct MintedBody {
     token: String,
     expires_at: String,
+    repositories: Vec<MintedRepository>,
+}
+
+#[derive(Deserialize)]
+struct MintedRepository {
+    full_name: String,
 }
 
 impl CodeHost {
@@ -136,19 +142,29 @@ impl CodeHost {
             ("accept", "application/vnd.github+json"),
             ("user-agent", "agent-request-service"),
         ];
-        let document = json!({ "repositories": [name] }).to_string();
+        // The tree of a thread holds this token, so it has no other permission of the app.
+        let permissions = json!({ "metadata": "read", "contents": "write" });
+        let document = json!({ "repositories": [name], "permissions": permissions }).to_string();
         let (max_bytes, timeout_ms) = (MINT_MAX_BYTES, MINT_MS);
         let outbound = Outbound { url: &url, headers: &headers, document: &document, max_bytes, timeout_ms };
         match post_json(outbound).await.map_err(Minting::Failed)? {
-            (201, body) => token(&body).ok_or_else(|| failed("the code host's answer has another shape")),
+            (201, body) => {
+                let minted: MintedBody = serde_json::from_slice(&body)
+                    .map_err(|_| failed("the code host's answer has another shape"))?;
+                // The mint names a repository without its owner, so another owner's would pass unnoticed.
+                let is_asked = |one: &MintedRepository| one.full_name.eq_ignore_ascii_case(slug.as_str());
+                if minted.repositories.is_empty() || !minted.repositories.iter().all(is_asked) {
+                    return Err(Minting::Absent);
+                }
+                token(minted).ok_or_else(|| failed("the code host's answer has another shape"))
+            }
             (404 | 422, _) => Err(Minting::Absent),
             (status, _) => Err(Minting::Failed(format!("the code host answered the mint with {status}"))),
         }
     }
 }
 
-fn token(body: &[u8]) -> Option<InstallationToken> {
-    let body: MintedBody = serde_json::from_slice(body).ok()?;
-    let expires_at = parse_time(&body.expires_at)?;
-    Some(InstallationToken { secret: Secret::parse(Some(body.token))?, expires_at })
+fn token(minted: MintedBody) -> Option<InstallationToken> {
+    let expires_at = parse_time(&minted.expires_at)?;
+    Some(InstallationToken { secret: Secret::parse(Some(minted.token))?, expires_at })
 }

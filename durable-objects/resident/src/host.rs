@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 
 use ars_platform::{
-    Container, ObjectContext, delete_objects, now, object_keys, post_to, put_object, random_bytes,
-    run_in_background, send_object, set_alarm, sleep, store_text, stored_text, text_binding,
+    Container, ObjectContext, RetirementWatch, delete_objects, end_when_retired, now, object_keys, post_to,
+    put_object, random_bytes, run_in_background, send_object, set_alarm, sleep, store_text, stored_text,
+    text_binding,
 };
 use ars_resident::daemon::{
     Answer, CancelRequest, DiskRequest, Job, StepEnd, StepInput, StepRequest, Transfer,
@@ -52,6 +53,8 @@ pub struct PlatformHost {
     resource: RefCell<Option<Resource>>,
     /// One start at a time.
     starting: futures::lock::Mutex<()>,
+    /// A new instance counts no operations, so none of this one may go on beside it.
+    _watch: RetirementWatch,
 }
 
 impl PlatformHost {
@@ -64,6 +67,7 @@ impl PlatformHost {
             code_host: CodeHost::of(&env),
             resource: RefCell::new(resource),
             starting: futures::lock::Mutex::new(()),
+            _watch: end_when_retired(&context),
             context,
             env,
         }
@@ -159,8 +163,11 @@ impl PlatformHost {
     ) -> Result<(), HostError> {
         let (bucket, key) = (self.bucket()?, self.key(id)?);
         let archive = daemon.archive(id).await?;
-        put_object(&bucket, &key, &archive, progress).await.map_err(HostError::Failed)?;
-        daemon.forget(id).await
+        let stored = put_object(&bucket, &key, &archive, progress).await;
+        if let Err(error) = daemon.forget(id).await {
+            console_error!("fault: an archive stays on a container's disk: {error}");
+        }
+        stored.map_err(HostError::Failed)
     }
 
     async fn perform(&self, request: &StepRequest, progress: &dyn Fn(u64)) -> Result<StepEnd, HostError> {

@@ -91,11 +91,13 @@ pub(super) async fn search(
     Ok(Listed { entries: found.items.into_iter().map(hit).collect(), truncated })
 }
 
-/// Adds the repository to the words of a search, which may not name another scope.
+/// Adds the repository to the words of a search, which may neither name another scope nor lift this one by an operator.
 pub(super) fn qualified(repository: &RepoSlug, query: &str) -> Result<String, CodeHostError> {
     const SCOPES: [&str; 4] = ["repo:", "org:", "user:", "enterprise:"];
+    const OPERATORS: [&str; 3] = ["OR", "AND", "NOT"];
     let lower = query.to_ascii_lowercase();
-    if SCOPES.iter().any(|scope| lower.contains(scope)) {
+    let is_operator = |word: &str| OPERATORS.contains(&word) || word.contains(['(', ')']);
+    if SCOPES.iter().any(|scope| lower.contains(scope)) || query.split_whitespace().any(is_operator) {
         return Err(CodeHostError::Answer(Meaning::Invalid));
     }
     Ok(format!("{query} repo:{repository}"))

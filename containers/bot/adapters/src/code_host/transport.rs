@@ -177,7 +177,7 @@ fn minted_token(access: &Access, minted: Minted) -> Result<InstallationToken, Co
     if let Access::Repository(slug, _) = access {
         // The mint names a repository without its owner, so another owner's would pass unnoticed.
         let is_for = |one: &str| parse_slug(one).as_ref() == Some(slug);
-        if minted.repositories.iter().any(|one| !is_for(&one.full_name)) {
+        if minted.repositories.is_empty() || minted.repositories.iter().any(|one| !is_for(&one.full_name)) {
             return Err(CodeHostError::Answer(Meaning::OutsideInstallation));
         }
     }
