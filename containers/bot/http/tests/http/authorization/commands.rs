@@ -93,6 +93,8 @@ pub const TABLE: &[Row] = &[
     row("memory.forget", r#"{"id":"mem:org:acme:1"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
     row("friction.report", "{}", "xxx++++", "xxdd++++", "xxxd++++"),
     row("friction.analyze", "{}", "xxx----", "xx------", NONE),
+    // Absent without a code host.
+    row("friction.propose", "{}", "xxx----", "xx------", NONE),
     row("schedule.list", "{}", "xxx++++", "xxddd+++", "xxxdd+++"),
 ];
 
