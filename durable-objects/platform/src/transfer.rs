@@ -1,4 +1,5 @@
-//! Archives between the server in a container and the platform's object storage. Bytes never enter Rust.
+//! Archives between the server in a container and the platform's object storage.
+//! Bytes never enter Rust.
 //!
 //! Not here: names of archives, and when they move (`durable-objects/resident`).
 

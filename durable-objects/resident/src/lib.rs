@@ -1,4 +1,6 @@
-//! The Durable Objects of residents: [`ResidentObject`], one per repository with its container, and the registry.
+//! The Durable Objects of residents and of their registry.
+//!
+//! [`ResidentObject`] is one per repository, with its container; [`RegistryObject`] is one for all.
 //!
 //! - **Keys:** a resident by its resource, the registry by [`REGISTRY_NAME`].
 //! - **Storage:** the tables of the engine; beside them the resource, the daemon's bearer and the container's disk.

@@ -68,7 +68,8 @@ impl ResidentObject {
         })
     }
 
-    /// Handles the alarm. One that fails is set again, because the platform gives up after some repetitions.
+    /// Handles the alarm.
+    /// One that fails is set again, because the platform gives up after some repetitions.
     pub async fn alarm(&self) {
         let engine = match self.engine() {
             Ok(engine) => engine,

@@ -60,7 +60,8 @@ pub async fn answer(request: &Request, env: &Env) -> Response {
     }
 }
 
-/// Returns the token of a request. Every secret is compared, in constant time; one that is not set grants nothing.
+/// Returns the token of a request.
+/// Every secret is compared, in constant time; one that is not set grants nothing.
 fn credential_of(request: &Request, env: &Env) -> Credential {
     let header = header_of(&request.headers(), "authorization").unwrap_or_default();
     let presented = header.strip_prefix(BEARER).unwrap_or_default();

@@ -81,7 +81,7 @@ impl Stores {
             Arc::new(embedded.map_err(Failure::Unavailable)?)
         };
         let client = Client::over(decorated(transport)?, proposal)?.with_memory_cap(place.memory_cap);
-        Ok(Self::of(client, Kept::of(place.wanted, history.store, to_worker), to_worker))
+        Ok(Self::of(client, Kept::of(history.store, to_worker), to_worker))
     }
 
     /// Moves memory to its own Worker (`memory.worker`).
@@ -117,11 +117,11 @@ impl Stores {
 }
 
 impl Kept {
-    /// Returns what is kept. `--store` and `--state-url` win over `file`, and `--store` over `none`.
-    fn of(wanted: Option<Store>, configured: Option<HistoryStore>, to_worker: bool) -> Self {
+    /// Returns what is kept. `--store` and `--state-url` choose the place only; a Worker always has a ledger.
+    fn of(configured: Option<HistoryStore>, to_worker: bool) -> Self {
         match configured {
-            Some(HistoryStore::None) if wanted.is_none() => Self::Nothing,
-            Some(HistoryStore::File) if wanted.is_none() && !to_worker => Self::Records,
+            Some(HistoryStore::None) => Self::Nothing,
+            Some(HistoryStore::File) if !to_worker => Self::Records,
             Some(_) | None => Self::RecordsAndLedger,
         }
     }

@@ -209,6 +209,7 @@ fn one_silent_resident_makes_the_sum_unknown() {
             "schedules",
             "inFlight",
             "threads",
+            "attachMs",
             "disk",
         ]
     );

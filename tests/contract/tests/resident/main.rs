@@ -1,4 +1,4 @@
-//! The resident Worker on workerd: bearers, the order of checks, the registry, and states that survive a kill.
+//! The resident Worker on workerd: bearers, order of checks, registry, states after a kill.
 //!
 //! Its residents have no container here, so provisioning fails with a reason. Not here: the engine
 //! (`shared/resident-engine`), which is tested against a simulated platform, and the daemon.

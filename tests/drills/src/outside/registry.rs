@@ -1,4 +1,5 @@
-//! A registry of packages that stands in for the public ones: one package for npm, and the same for cargo.
+//! A registry of packages that stands in for the public ones.
+//! It has one package for npm, and the same for cargo.
 
 use std::{
     path::{Path, PathBuf},

@@ -1,4 +1,5 @@
-//! A hostile repository under each sandbox: its test targets reach nothing outside, and the bot answers throughout.
+//! A hostile repository under each sandbox.
+//! Its test targets reach nothing outside, and the bot answers throughout.
 //!
 //! An attack succeeds if its output has a word that only the attacked place has, or if it changed something on this
 //! machine. What it changes in a private file system of the sandbox does not count. Without a sandbox the same attacks
@@ -37,7 +38,8 @@ const NOBODY: u32 = 65_534;
 const SURVIVOR: &str = "98764";
 /// Longest that the probe may take.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
-/// The start of each script. `$data` is the data directory of the bot, `$machine` the folder around it, with its home.
+/// The start of each script.
+/// `$data` is the data directory of the bot, `$machine` the folder around it, with its home.
 const PREAMBLE: &str = "tree=$(pwd -P); data=${tree%/workspaces/*}; machine=${data%/*}; word=canary; word=$word-of\n\
     reached() { echo reached\"-it\"; }; exec 2>&1\n";
 
@@ -171,7 +173,8 @@ fn kinds() -> Vec<&'static str> {
     vec!["bubblewrap", "landlock"]
 }
 
-/// Returns whether commands find a program on this machine. Cargo is in the home of root, which others cannot open.
+/// Returns whether commands find a program on this machine.
+/// Cargo is in the home of root, which others cannot open.
 fn is_found(program: &str, user: Option<u32>) -> bool {
     let is_open = user.is_none() || program != "cargo";
     let is_found = is_open
@@ -219,7 +222,8 @@ impl Prober {
     }
 }
 
-/// A machine with a bot, a process outside of the sandbox with a word in its environment, and files that attacks aim at.
+/// A machine with a bot and targets of attacks.
+/// These are a process outside of the sandbox with a word in its environment, and files.
 struct Ground {
     machine: Machine,
     bot: Bot,

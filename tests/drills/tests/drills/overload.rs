@@ -1,4 +1,5 @@
-//! Many clients at once, one of them greedy, and connections and identifiers beyond their limits: every other client has
+//! Many clients at once, one of them greedy, and connections and identifiers beyond limits.
+//! Every other client has
 //! its answer.
 
 use std::{net::SocketAddr, time::Duration};
@@ -146,7 +147,8 @@ async fn unfinished_requests_do_not_block_others() {
     assert!(bot.terminate().await.success());
 }
 
-/// Opens a connection from an address of its own, and sends a part of a request. Returns `None` if it was refused.
+/// Opens a connection from an address of its own, and sends a part of a request.
+/// Returns `None` if it was refused.
 async fn open(bot: SocketAddr, peer: usize) -> Option<TcpStream> {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(SocketAddr::from(([127, 0, 1, u8::try_from(peer + 1).unwrap()], 0))).unwrap();

@@ -11,6 +11,8 @@ use super::git::{CALL_TIMEOUT, Git, Limits};
 
 /// Limits of a check, of whose output the first byte decides.
 const CHECK: Limits = Limits { time: CALL_TIMEOUT, output: 4 << 10 };
+/// Limits of a listing of the index.
+const INDEX: Limits = Limits { time: CALL_TIMEOUT, output: 64 << 20 };
 
 /// Returns whether a tree has no change, new file, commit of its own or second worktree.
 /// `base` is the commit that it started from.
@@ -19,10 +21,23 @@ pub(super) async fn is_clean(git: &Git<'_>, base: Option<&str>) -> Result<bool, 
     if !prints_nothing(git, &status).await? {
         return Ok(false);
     }
-    // Stashes are refs, and the reflog has commits that no branch reaches any more.
-    let own = ["rev-list", "--max-count=1", "--all", "--reflog", "--not", "--remotes"];
+    // Changes of these files are not part of a status.
+    if has_hidden_files(git).await? {
+        return Ok(false);
+    }
+    // Stashes are refs, and the reflog has commits that no branch reaches any more. A clone has all tags of its origin,
+    // also of commits that no branch has; a commit of the tree's own with a tag is in the reflog.
+    let own =
+        ["rev-list", "--max-count=1", "--exclude=refs/tags/*", "--all", "--reflog", "--not", "--remotes"];
     let own: Vec<_> = own.into_iter().chain(base).collect();
     Ok(prints_nothing(git, &own).await? && !has_worktrees(git.place))
+}
+
+/// Returns whether the index has files whose changes git does not look at, or is too long to tell.
+async fn has_hidden_files(git: &Git<'_>) -> Result<bool, WorkspaceError> {
+    let answer = git.run(git.inside(&["ls-files", "-v"]), INDEX).await?.succeeded()?;
+    let is_plain = |line: &[u8]| line.is_empty() || line.starts_with(b"H ");
+    Ok(answer.dropped > 0 || !answer.output.split(|byte| *byte == b'\n').all(is_plain))
 }
 
 async fn prints_nothing(git: &Git<'_>, arguments: &[&str]) -> Result<bool, WorkspaceError> {

@@ -82,17 +82,29 @@ impl GitWorkspaces {
         let mut workspaces = Vec::new();
         for name in names {
             let Some((used_at, is_idle)) = self.last_use(&name).await? else { continue };
-            let bytes = match self.known_size(&name, used_at) {
-                Some(bytes) => bytes,
-                None => {
-                    let bytes = disk_bytes(programs, &self.root().join(&name)).await?;
-                    self.note_size(&name, is_idle.then_some((used_at, bytes)));
-                    bytes
-                }
+            let (bytes, is_idle) = match self.known_size(&name, used_at) {
+                Some(bytes) => (bytes, is_idle),
+                None => match disk_bytes(programs, &self.root().join(&name)).await {
+                    Ok(bytes) => {
+                        self.note_size(&name, is_idle.then_some((used_at, bytes)));
+                        (bytes, is_idle)
+                    }
+                    // It stays, and does not keep the others from eviction.
+                    Err(error) => {
+                        tracing::warn!(workspace = name, %error, "a workspace was not measured");
+                        (0, false)
+                    }
+                },
             };
             workspaces.push(Measured { name, used_at, bytes, is_idle });
         }
         Ok(DiskUsage { workspaces })
+    }
+
+    /// Returns the size of the disk with the workspaces, if it can be read.
+    pub fn disk_size(&self) -> Option<u64> {
+        let disk = rustix::fs::statvfs(self.root()).ok()?;
+        disk.f_frsize.checked_mul(disk.f_blocks)
     }
 
     /// Evicts clean trees until the workspaces have at most `max_bytes`.
@@ -127,7 +139,14 @@ impl GitWorkspaces {
                 evicted.kept.push(place);
                 continue;
             };
-            let Some(moved) = self.move_away(&workspace, meta).await? else { continue };
+            let moved = match self.move_away(&workspace, meta).await {
+                Ok(Some(moved)) => moved,
+                Ok(None) => continue,
+                Err(error) => {
+                    tracing::warn!(workspace = workspace.name, %error, "a workspace was not evicted");
+                    continue;
+                }
+            };
             remove(programs, &moved).await;
             left = left.saturating_sub(workspace.bytes);
             evicted.freed_bytes += workspace.bytes;
@@ -247,13 +266,16 @@ fn make_folders(place: &Path) {
     }
 }
 
-/// Removes a folder whose own folders are empty. Returns whether it is gone.
+/// Removes a folder whose own folders are empty, with files of the service beside them. Returns whether it is gone.
 fn remove_empty(place: &Path) -> bool {
+    let mut are_gone = true;
     for name in FOLDERS {
-        // It may be gone already. A bind mount leaves an empty folder.
-        let _ = std::fs::remove_dir(place.join(name));
+        // A bind mount leaves an empty folder.
+        let removed = std::fs::remove_dir(place.join(name));
+        are_gone &= removed.is_ok() || !place.join(name).exists();
     }
-    std::fs::remove_dir(place).is_ok()
+    // Nothing of an agent is left.
+    are_gone && std::fs::remove_dir_all(place).is_ok()
 }
 
 /// Runs a program of the machine, confined to a workspace, because an agent made what it reads.

@@ -12,6 +12,9 @@ use super::Service;
 /// Interval between measurements of the workspaces.
 const MEASURE_INTERVAL: Duration = Duration::from_secs(5 * 60);
 
+/// Share of the whole disk that workspaces may fill, whatever their limit.
+const DISK_SHARE_PERCENT: u64 = 70;
+
 /// Measures the workspaces and evicts clean ones when they exceed their limit.
 pub struct DiskService {
     /// Knows the live runs.
@@ -23,17 +26,23 @@ pub struct DiskService {
 }
 
 impl DiskService {
+    /// Returns the limit, or the share of a smaller disk: an eviction needs some free space itself.
+    fn limit(&self) -> u64 {
+        let share = |size: u64| size / 100 * DISK_SHARE_PERCENT;
+        self.workspaces.disk_size().map_or(self.max_bytes, |size| self.max_bytes.min(share(size)))
+    }
+
     async fn make_room(&self) -> anyhow::Result<()> {
         let usage = self.workspaces.measure().await?;
         let used = usage.bytes();
-        if used <= self.max_bytes {
+        let limit = self.limit();
+        if used <= limit {
             return Ok(());
         }
         // Read after the measurement, which has the times of last use.
         let live = self.core.live_threads().await?;
-        let Evicted { freed_bytes, count, kept } =
-            self.workspaces.evict(usage, &live, self.max_bytes).await?;
-        let (limit, left) = (self.max_bytes, used.saturating_sub(freed_bytes));
+        let Evicted { freed_bytes, count, kept } = self.workspaces.evict(usage, &live, limit).await?;
+        let left = used.saturating_sub(freed_bytes);
         if left > limit {
             tracing::warn!(
                 left,

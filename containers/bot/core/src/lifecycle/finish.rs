@@ -341,7 +341,8 @@ impl Effects {
             let sources = sources.iter().map(|source| Value::from(source.as_str())).collect();
             record.extra.insert(TAINT.to_owned(), sources);
         }
-        self.record = Some(record);
+        // The sources are not shortened, so they count towards the limit of a record.
+        self.record = Some(ars_runs::budget::fit(record));
     }
 
     fn due(&self, flush_first: bool) -> Option<FinalRecord<'_>> {

@@ -31,7 +31,10 @@ pub async fn rest(stream: &mut TcpStream) -> String {
 /// Reads until the text holds `mark`.
 pub async fn until(stream: &mut TcpStream, text: &mut String, mark: &str) {
     let mut chunk = [0; 4096];
-    while !text.contains(mark) {
+    // The mark may begin in an earlier chunk, and what precedes it is searched once.
+    let mut searched = 0;
+    while !text.as_bytes()[searched..].windows(mark.len()).any(|window| window == mark.as_bytes()) {
+        searched = text.len().saturating_sub(mark.len());
         let read = timeout(PATIENCE, stream.read(&mut chunk)).await.unwrap().unwrap();
         assert_ne!(read, 0, "closed before {mark:?}; so far: {text}");
         text.push_str(std::str::from_utf8(&chunk[..read]).unwrap());

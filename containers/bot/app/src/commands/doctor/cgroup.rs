@@ -1,4 +1,5 @@
-//! The control group of the process, which bounds all runs together. No run has one of its own (docs/decisions/0024).
+//! The control group of the process, which bounds all runs together.
+//! No run has one of its own (docs/decisions/0024).
 
 use std::{fs, path::Path};
 

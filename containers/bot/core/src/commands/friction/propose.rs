@@ -23,7 +23,8 @@ use super::{
 };
 use crate::dispatch;
 
-/// Held from the listing of the issues to the last filed one, so that two calls do not file one pattern twice.
+/// Held from the listing of the issues to the last filed one.
+/// Two calls then do not file one pattern twice.
 static FILING: Mutex<()> = Mutex::const_new(());
 
 /// The command.
