@@ -78,7 +78,8 @@ struct MintedRepository {
 }
 
 impl CodeHost {
-    /// Reads the Worker's bindings. Without all three values of the app, repositories are read without a token.
+    /// Reads the Worker's bindings.
+    /// Without all three values of the app, repositories are read without a token.
     pub fn of(env: &Env) -> Self {
         let text = |name| text_binding(env, name).filter(|text| !text.is_empty());
         let app = (|| {

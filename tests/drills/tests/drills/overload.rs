@@ -1,6 +1,5 @@
 //! Many clients at once, one of them greedy, and connections and identifiers beyond limits.
-//! Every other client has
-//! its answer.
+//! Every other client has its answer.
 
 use std::{net::SocketAddr, time::Duration};
 
