@@ -170,9 +170,6 @@ async fn oversize_identifiers_are_rejected() {
         assert_eq!(answered.status, 400, "{field}: {}", &text[..text.len().min(200)]);
         assert!(text.contains(field) && text.len() < 1_000, "{field}: {} bytes", text.len());
     }
-    let body = json!({ "text": format!("model:a/{long} question") });
-    let answered = ask(&client, &bot, secrets::INGRESS, body).await;
-    assert_eq!(answered.status, 400, "{}", answered.body.to_string().len());
     assert!(machine.state.records().is_empty());
     assert!(bot.terminate().await.success());
 }
