@@ -54,6 +54,25 @@ impl LocalHost {
         self.daemon.borrow().clone()
     }
 
+    /// Returns the daemon of the disk, opened if an earlier process left that disk.
+    async fn existing(&self) -> Result<Arc<Daemon>, HostError> {
+        let _guard = self.starting.lock().await;
+        if !self.places.has_disk() {
+            return Err(HostError::Replaced);
+        }
+        self.opened().await
+    }
+
+    /// Returns the daemon. One caller at a time opens it.
+    async fn opened(&self) -> Result<Arc<Daemon>, HostError> {
+        if let Some(daemon) = self.daemon() {
+            return Ok(daemon);
+        }
+        let daemon = Arc::new(self.open().await?);
+        self.daemon.replace(Some(Arc::clone(&daemon)));
+        Ok(daemon)
+    }
+
     fn open(&self) -> impl Future<Output = Result<Daemon, HostError>> + use<> {
         let settings = DaemonSettings {
             root: self.places.workspace(),
@@ -107,23 +126,19 @@ impl Host for LocalHost {
     }
 
     async fn runtime(&self) -> Option<RuntimeId> {
-        self.daemon().map(|daemon| daemon.status().runtime)
+        // A disk that an earlier process left is there, although no daemon was opened for it yet.
+        self.daemon().map_or_else(|| self.places.runtime(), |daemon| Some(daemon.status().runtime))
     }
 
     async fn start(&self) -> Result<Started, HostError> {
         let _guard = self.starting.lock().await;
-        let daemon = match self.daemon() {
-            Some(daemon) => daemon,
-            None => {
-                let daemon = Arc::new(self.open().await?);
-                self.daemon.replace(Some(Arc::clone(&daemon)));
-                daemon
-            }
-        };
+        let daemon = self.opened().await?;
         Ok(Started { runtime: daemon.status().runtime, is_image_current: true })
     }
 
     async fn stop(&self) -> Result<(), HostError> {
+        // Nobody opens the disk while it is removed.
+        let _guard = self.starting.lock().await;
         let daemon = self.daemon.take();
         if let Some(daemon) = daemon {
             daemon.cancel(CancelRequest { job: Job::Cycle { attempt: u64::MAX } }).await;
@@ -133,7 +148,7 @@ impl Host for LocalHost {
     }
 
     async fn run(&self, request: StepRequest, progress: &dyn Fn(u64)) -> Result<StepEnd, HostError> {
-        let daemon = self.daemon().ok_or(HostError::Replaced)?;
+        let daemon = self.existing().await?;
         if let (StepInput::Download { from: Transfer::Engine, .. }, Some(id)) =
             (&request.input, extracted(&request))
         {
@@ -167,7 +182,7 @@ impl Host for LocalHost {
     }
 
     async fn measure(&self, threads: Vec<StrictThreadKey>) -> Result<Sample, HostError> {
-        let daemon = self.daemon().ok_or(HostError::Replaced)?;
+        let daemon = self.existing().await?;
         let sample = daemon.disk(&DiskRequest { threads }).await;
         sample.map_err(|failure| HostError::Failed(failure.stderr))
     }

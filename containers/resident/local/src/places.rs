@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ars_resident::{names::BackupId, names::Resource};
+use ars_resident::names::{BackupId, Resource, RuntimeId};
 
 /// Permissions of folders.
 const PRIVATE: u32 = 0o700;
@@ -62,6 +62,12 @@ impl Places {
     /// Returns whether the disk is there.
     pub(crate) fn has_disk(&self) -> bool {
         self.workspace().join(RUNTIME).exists()
+    }
+
+    /// Returns the id of the disk, if there is one.
+    pub(crate) fn runtime(&self) -> Option<RuntimeId> {
+        let text = fs::read_to_string(self.workspace().join(RUNTIME)).ok()?;
+        RuntimeId::parse(text.trim()).ok()
     }
 
     /// Removes the disk. It is gone at once, and its content afterwards.

@@ -242,3 +242,20 @@ fn threads_have_users_of_their_own_and_keep_their_trees() {
         assert_eq!(attach(number, json!({})), (user.clone(), json!(false)));
     }
 }
+
+/// The disk of an earlier process is there before its daemon is, so nothing counts as gone.
+#[test]
+fn unsaved_work_survives_a_restart_and_a_sweep() {
+    let mut world = World::new();
+    world.onboard();
+    world.warm();
+    world.thread(Route::Attach, "load:1", json!({ "refHint": "main" }));
+    world.thread(Route::Write, "load:1", json!({ "path": "notes.txt", "content": "work\n" }));
+    world.send(Route::Debug, json!({ "op": "backdate-thread", "threadKey": "load:1", "days": 1 }));
+    world.start();
+    let swept = world.send(Route::Debug, json!({ "op": "sweep-now" }));
+    assert!(world.view()["threads"][0]["evictedWhy"].is_null(), "{swept:#}");
+    let attached = world.thread(Route::Attach, "load:1", json!({}));
+    assert_eq!(attached["recreated"], false, "{attached:#}");
+    assert_eq!(world.thread(Route::Read, "load:1", json!({ "path": "notes.txt" }))["content"], "work\n");
+}
