@@ -5,7 +5,7 @@ use std::rc::Rc;
 use ars_resident::daemon::{Answer, StepInput};
 use ars_resident::lifecycle::{Input, TreesState};
 use ars_resident::names::{LockfileKey, RuntimeId, Sha};
-use ars_resident::plan::{AttachContext, Operation, attach, check, install};
+use ars_resident::plan::{AttachContext, Operation, attach, check, install, kill};
 use ars_resident::pool::{Allocation, Holder, PoolUser};
 use ars_resident::refusal::{Refusal, Token};
 use ars_resident::registry::Record;
@@ -95,6 +95,8 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         let work = Attach { engine: self, request, record: &record, bound, git_ref, user, started_at };
         let result = work.run(steps).await;
         if result.is_err() && is_fresh {
+            // Nothing runs on as this user once another thread has it. A container that is gone has no processes.
+            drop(Steps::new(self).run(kill(user), StepInput::None).await);
             self.release(&Holder::Thread(request.thread_key.clone()))?;
         }
         result

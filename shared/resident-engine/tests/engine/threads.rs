@@ -85,6 +85,7 @@ fn failed_step_and_busy_mirror_return_the_user() {
     let failed = world.attach("load:1", main_ref());
     assert!(failed["error"].as_str().unwrap().starts_with("attach-failed at worktree-clone: "), "{failed}");
     assert_eq!(failed["trace"].as_array().unwrap().last().unwrap()["step"], "worktree-clone");
+    assert_eq!(world.platform.borrow().steps.last().unwrap(), "kill", "before the user is another thread's");
     fail(&world, FailureKind::LockTimeout);
     let busy = world.attach("load:1", main_ref());
     assert_eq!((&busy["status"], &busy["reason"]), (&json!(503), &json!("mirror-busy")));

@@ -89,13 +89,14 @@ fn op_runs_the_table_as_a_pool_user() {
 }
 
 #[test]
-fn eviction_saves_before_it_removes() {
+fn eviction_kills_and_saves_before_it_removes() {
     let thread = StrictThreadKey::parse("load:1").unwrap();
     let main = RefName::parse("main").unwrap();
     assert_eq!(
         names(&evict(&thread, &main, user(), true)),
-        ["worktree-checkpoint", "worktree-remove", "home-clean"]
+        ["kill", "worktree-checkpoint", "worktree-remove", "home-clean"]
     );
+    assert_eq!(names(&evict(&thread, &main, user(), false)), ["kill", "worktree-remove", "home-clean"]);
     assert_eq!(kill(user()).user, User::pool(user()), "a kill reaches the processes of its own user only");
 }
 

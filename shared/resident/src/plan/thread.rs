@@ -51,13 +51,16 @@ pub fn kill(user: PoolUser) -> PlanStep {
 }
 
 /// Returns the steps that remove a tree. A failed checkpoint ends them before the removal.
+///
+/// The first one kills the processes of the thread: later ones would change the tree after its checkpoint, or run as
+/// the user of the next thread.
 pub fn evict(
     thread: &StrictThreadKey,
     git_ref: &RefName,
     user: PoolUser,
     needs_checkpoint: bool,
 ) -> Vec<PlanStep> {
-    let mut steps = Vec::new();
+    let mut steps = vec![kill(user)];
     if needs_checkpoint {
         steps.push(checkpoint(thread, git_ref, user));
     }
