@@ -14,7 +14,7 @@ use ars_types::UnixMillis;
 use crate::{
     alarm::{Alarm, ring},
     host::LocalHost,
-    places::Places,
+    places::{Places, remove},
     settings::Settings,
 };
 
@@ -59,8 +59,17 @@ impl LocalFleet {
         if let Some(engine) = self.engines.borrow().get(resource) {
             return Ok(Rc::clone(engine));
         }
-        let places = Places::create(&self.settings.folder, resource)
-            .map_err(|error| HostError::Failed(error.to_string()))?;
+        let failed = |error: std::io::Error| HostError::Failed(error.to_string());
+        let places = Places::create(&self.settings.folder, resource).map_err(failed)?;
+        // Listed before the engine can remove a disk, so that nothing is removed twice.
+        for disk in places.leftovers().map_err(failed)? {
+            tokio::task::spawn_blocking(move || {
+                if let Err(error) = remove(&disk) {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::warn!(error, "an old disk stays until the next start");
+                }
+            });
+        }
         let alarm = Rc::new(Alarm::default());
         let sql = NativeSql::open(&places.database())?;
         let host =

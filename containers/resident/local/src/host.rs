@@ -141,7 +141,7 @@ impl Host for LocalHost {
         let _guard = self.starting.lock().await;
         let daemon = self.daemon.take();
         if let Some(daemon) = daemon {
-            daemon.cancel(CancelRequest { job: Job::Cycle { attempt: u64::MAX } }).await;
+            daemon.cancel_all().await;
         }
         let unique = uuid::Uuid::new_v4().simple().to_string();
         self.file(move |places| places.remove_disk(&unique)).await
@@ -164,7 +164,8 @@ impl Host for LocalHost {
                 () = tokio::time::sleep(PROGRESS_INTERVAL) => progress(moved.bytes()),
             }
         };
-        if !self.places.has_disk() {
+        // A stop takes the daemon before it cancels the step.
+        if !self.daemon().is_some_and(|current| Arc::ptr_eq(&current, &daemon)) {
             return Err(HostError::Replaced);
         }
         if let Ok(Answer::Archived { backup, .. }) = &end.result {

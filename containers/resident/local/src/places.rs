@@ -10,6 +10,8 @@ use ars_resident::names::{BackupId, Resource, RuntimeId};
 
 /// Permissions of folders.
 const PRIVATE: u32 = 0o700;
+/// Start of the name of a disk that is being removed.
+const REMOVED: &str = "removed-";
 /// Path of the marker of a disk below its workspace, see `ars_resident::layout::RUNTIME`.
 const RUNTIME: &str = ".resident/runtime";
 /// Path of archives on their way below a workspace, see `ars_resident::layout::TRANSFERS`.
@@ -72,15 +74,32 @@ impl Places {
 
     /// Removes the disk. It is gone at once, and its content afterwards.
     pub(crate) fn remove_disk(&self, unique: &str) -> io::Result<()> {
-        let gone = self.base.join(format!("removed-{unique}"));
+        let gone = self.base.join(format!("{REMOVED}{unique}"));
         match fs::rename(self.workspace(), &gone) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error),
         }
-        make_writable(&gone)?;
-        fs::remove_dir_all(&gone)
+        remove(&gone)
     }
+
+    /// Returns the disks whose removal an earlier process began.
+    pub(crate) fn leftovers(&self) -> io::Result<Vec<PathBuf>> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&self.base)? {
+            let entry = entry?;
+            if entry.file_name().as_encoded_bytes().starts_with(REMOVED.as_bytes()) {
+                found.push(entry.path());
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Removes a disk that has its last name.
+pub(crate) fn remove(disk: &Path) -> io::Result<()> {
+    make_writable(disk)?;
+    fs::remove_dir_all(disk)
 }
 
 /// Gives the folders of a tree the permission to remove their entries: store entries are read-only.
@@ -94,4 +113,24 @@ fn make_writable(folder: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn removal_that_was_interrupted_is_finished() {
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places::create(folder.path(), &Resource::parse("repo:acme/app").unwrap()).unwrap();
+        fs::create_dir_all(places.workspace()).unwrap();
+        let disk = places.workspace().with_file_name("removed-1");
+        fs::create_dir_all(disk.join("deps/entry")).unwrap();
+        fs::write(disk.join("deps/entry/file"), "x").unwrap();
+        fs::set_permissions(disk.join("deps/entry"), fs::Permissions::from_mode(0o500)).unwrap();
+        assert_eq!(places.leftovers().unwrap(), [disk.as_path()]);
+        remove(&disk).unwrap();
+        assert_eq!(places.leftovers().unwrap(), Vec::<PathBuf>::new());
+        assert!(places.workspace().exists());
+    }
 }

@@ -259,3 +259,28 @@ fn unsaved_work_survives_a_restart_and_a_sweep() {
     assert_eq!(attached["recreated"], false, "{attached:#}");
     assert_eq!(world.thread(Route::Read, "load:1", json!({ "path": "notes.txt" }))["content"], "work\n");
 }
+
+#[test]
+fn stop_ends_commands_before_the_disk_is_removed() {
+    let world = World::new();
+    world.onboard();
+    world.warm();
+    world.thread(Route::Attach, "load:1", json!({ "refHint": "main" }));
+    let started = world.folder.path().join("started");
+    let command = format!("touch {}; exec tail -f /dev/null", started.display());
+    let body = json!({ "resource": RESOURCE, "threadKey": "load:1", "command": command });
+    let residents = world.residents.as_ref().unwrap();
+    let slow = residents.send(Route::Exec, Some(RESOURCE.to_owned()), body.to_string());
+    world.runtime.block_on(async {
+        let mut slow = std::pin::pin!(slow);
+        while !started.exists() {
+            let waited = tokio::time::timeout(Duration::from_millis(20), slow.as_mut()).await;
+            assert!(waited.is_err(), "the command ended: {waited:?}");
+        }
+        let body = json!({ "resource": RESOURCE, "op": "stop-container" }).to_string();
+        let stop = residents.send(Route::Debug, Some(RESOURCE.to_owned()), body);
+        let (stopped, ended) = tokio::time::timeout(PATIENCE, async { tokio::join!(stop, slow) }).await.unwrap();
+        let (stopped, ended) = (stopped.unwrap().body, ended.unwrap().body);
+        assert!(ended["error"].as_str().unwrap().starts_with("runtime-replaced"), "{stopped:#} {ended:#}");
+    });
+}

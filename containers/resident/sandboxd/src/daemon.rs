@@ -83,6 +83,12 @@ impl Daemon {
         CancelAnswer { ended: self.shared.registry.end(is_included).await }
     }
 
+    /// Cancels all steps, refuses further ones, and waits until their processes ended.
+    pub async fn cancel_all(&self) {
+        self.shared.registry.close();
+        self.shared.registry.end(|_| true).await;
+    }
+
     /// Returns the state of the daemon.
     pub fn status(&self) -> Status {
         let (fenced_attempt, running) = self.shared.registry.list();

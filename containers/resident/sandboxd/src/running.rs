@@ -23,6 +23,7 @@ pub(crate) struct Registry {
 #[derive(Debug, Default)]
 struct Running {
     fenced: u64,
+    is_closed: bool,
     next: u64,
     steps: BTreeMap<u64, Entry>,
 }
@@ -51,6 +52,9 @@ impl Registry {
         cancel: &CancellationToken,
     ) -> Result<Registered<'_>> {
         let mut running = self.lock();
+        if running.is_closed {
+            return Err(StepFailure::new(FailureKind::Cancelled, "the disk is being removed"));
+        }
         if let Job::Cycle { attempt } = job {
             if attempt <= running.fenced {
                 return Err(StepFailure::new(FailureKind::Fenced, "the attempt was fenced out"));
@@ -68,6 +72,11 @@ impl Registry {
     pub(crate) fn fence(&self, attempt: u64) {
         let mut running = self.lock();
         running.fenced = running.fenced.max(attempt);
+    }
+
+    /// Refuses all further steps.
+    pub(crate) fn close(&self) {
+        self.lock().is_closed = true;
     }
 
     /// Returns the newest fenced attempt, and the steps in progress.
