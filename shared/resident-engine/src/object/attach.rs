@@ -151,8 +151,7 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
         steps.token = minted.as_ref().ok().and_then(|minted| Some(minted.as_ref()?.credential.clone()));
         let failed = |error: StepError| error.into_refusal(Token::AttachFailed);
         let target = self.target(steps).await?;
-        let tree = self.tree(steps, &target.sha).await.map_err(failed)?;
-        let decision = decide_tree(self.bound.as_ref(), tree, self.request.readonly);
+        let decision = self.decide(steps, &target.sha).await?;
         let arrival = match decision {
             TreeDecision::Reuse => Arrival::Reuse,
             TreeDecision::Create | TreeDecision::Replace { .. } if target.is_diverged => Arrival::Diverged,
@@ -204,6 +203,25 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
         };
         let is_diverged = key.as_ref() != stamp.as_ref().map(|stamp| &stamp.lockfile_hash);
         Ok(Target { sha, key, is_diverged })
+    }
+
+    /// Decides about the tree. Commands in a tree that is to be replaced end first.
+    async fn decide(&self, steps: &mut Steps<'_, S, H>, tip: &Sha) -> Result<TreeDecision, Error> {
+        let failed = |error: StepError| error.into_refusal(Token::AttachFailed);
+        let tree = self.tree(steps, tip).await.map_err(failed)?;
+        let decision = decide_tree(self.bound.as_ref(), tree, self.request.readonly);
+        let in_flight = || self.engine.in_flight_of(&self.request.thread_key);
+        let (TreeDecision::Replace { .. }, Some(bound), 1..) = (decision, &self.bound, in_flight()) else {
+            return Ok(decision);
+        };
+        self.engine.kill_and_wait(bound, self.user).await;
+        if in_flight() > 0 {
+            let detail = "busy after kill: operations of the thread are still in flight";
+            return Err(Refusal::new(Token::AttachFailed, detail).into());
+        }
+        // They may have changed the tree since.
+        let tree = self.tree(steps, tip).await.map_err(failed)?;
+        Ok(decide_tree(self.bound.as_ref(), tree, self.request.readonly))
     }
 
     /// Observes the tree of a thread that has one.

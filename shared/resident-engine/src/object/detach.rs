@@ -50,7 +50,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     }
 
     /// Kills the processes of a thread and waits until its operations ended.
-    async fn kill_and_wait(self: &Rc<Self>, binding: &Binding, user: PoolUser) {
+    pub(super) async fn kill_and_wait(self: &Rc<Self>, binding: &Binding, user: PoolUser) {
         if self.host.runtime().await.is_some() {
             let mut steps = Steps::new(self);
             // Processes that survive keep their operations in flight, and the decision is made on these.

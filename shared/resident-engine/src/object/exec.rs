@@ -16,6 +16,7 @@ use super::engine::{Engine, InFlight};
 use super::ready::{PLAIN_WAIT_MS, STREAMED_WAIT_MS};
 use super::steps::Steps;
 use crate::store::StoredCredential;
+use crate::sync::within;
 use crate::{Error, Fault, Host};
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
@@ -75,8 +76,16 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         wait_ms: i64,
     ) -> Result<(Binding, PoolUser, InFlight<S, H>), Error> {
         require_tree(self.store.binding(thread)?.as_ref())?;
-        // Counted from here on, so that no detach removes the tree during the wait.
-        let count = self.count(Some(thread));
+        let count = {
+            // An eviction in progress does not count this call, so it ends first.
+            let Some(_turn) = within(&self.host, wait_ms, self.lock_thread(thread)).await else {
+                let why = "another operation uses the thread's tree";
+                return Err(Refusal::not_serviceable(self.state()?, why).into());
+            };
+            require_tree(self.store.binding(thread)?.as_ref())?;
+            // Counted from here on, so that no detach removes the tree during the wait.
+            self.count(Some(thread))
+        };
         self.ready(wait_ms).await?;
         let binding = self.store.binding(thread)?;
         let user = require_tree(binding.as_ref())?.1;

@@ -153,6 +153,32 @@ fn forced_detach_kills_a_running_command() {
 }
 
 #[test]
+fn command_that_arrives_during_a_detach_finds_no_tree() {
+    let mut world = World::warm();
+    world.attach("load:1", main_ref());
+    let command = world.start(exec_call("load:1", "hang"));
+    let body = json!({ "resource": resource(), "threadKey": "load:1", "force": true });
+    let detach = world.start(Call::Detach { request: serde_json::from_value(body).unwrap() });
+    let late = world.start(exec_call("load:1", "edit"));
+    assert!(world.finish(command).is_some());
+    assert_eq!(world.finish(detach).unwrap().body["released"], true);
+    assert_eq!(token(&world.finish(late).unwrap().body), "evicted");
+}
+
+#[test]
+fn attach_that_replaces_a_tree_ends_its_commands_first() {
+    let mut world = World::warm();
+    world.attach("load:1", main_ref());
+    world.exec("load:1", "edit");
+    let command = world.start(exec_call("load:1", "hang"));
+    assert_eq!(world.attach("load:1", main_ref())["recreated"], true);
+    assert!(world.finish(command).is_some());
+    let steps = world.platform.borrow().steps.clone();
+    let at = |name: &str| steps.iter().rposition(|step| step == name).unwrap();
+    assert!(at("kill") < at("exec") && at("exec") < at("worktree-checkpoint"), "{steps:?}");
+}
+
+#[test]
 fn two_attaches_of_a_thread_take_turns() {
     let mut world = World::warm();
     let [first, second] = [(); 2].map(|()| world.start(attach_call("load:1", &main_ref())));
