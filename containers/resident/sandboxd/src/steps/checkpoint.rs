@@ -12,7 +12,10 @@ use ars_resident::names::Sha;
 use ars_resident::plan::User;
 use cap_std::fs::Dir;
 
-use super::{files::write_in, secrets};
+use super::{
+    files::{read_whole, write_in},
+    secrets,
+};
 use crate::{
     failure::{Context as _, Result, invalid},
     git::GitCall,
@@ -94,7 +97,7 @@ fn folder_of(tree: &str) -> Result<&str> {
 /// Writes the tree object of the working tree with a copy of the index.
 async fn content(step: &StepContext<'_>, user: User, tree: &str, real: &Path) -> Result<Content> {
     let runtime = step.runtime;
-    let index = Index::copy(step, user, tree, real)?;
+    let index = Index::copy(step, user, tree, real).await?;
     let call = |args: [&str; 2]| GitCall::in_tree(user, real, args).with_index(&index.real);
     let heads = GitCall::in_tree(user, real, ["rev-parse", "HEAD^{commit}", "HEAD^{tree}"]);
     let add = async {
@@ -184,15 +187,18 @@ struct Index {
 }
 
 impl Index {
-    fn copy(step: &StepContext<'_>, user: User, tree: &str, real: &Path) -> Result<Self> {
+    async fn copy(step: &StepContext<'_>, user: User, tree: &str, real: &Path) -> Result<Self> {
         let name = format!(".git/ars-index-{}", uuid::Uuid::new_v4());
         let (folder, path) = step.runtime.places.in_tree(&format!("{tree}/{name}"))?;
-        // With its times of files, so that only changed files are read again.
-        let content = folder.read(".git/index").context("index")?;
         let owner = users::owner(&step.runtime.settings.mode, user);
         let index = Self { folder, path, real: real.join(&name) };
-        write_in(&index.folder, &index.path, &content, INDEX_MODE, owner)?;
-        Ok(index)
+        step.blocking(move |_| {
+            // With its times of files, so that only changed files are read again.
+            let content = read_whole(&index.folder, Path::new(".git/index"))?;
+            write_in(&index.folder, &index.path, &content, INDEX_MODE, owner)?;
+            Ok(index)
+        })
+        .await
     }
 }
 

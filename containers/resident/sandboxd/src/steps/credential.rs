@@ -7,7 +7,7 @@ use ars_resident::daemon::{Answer, FailureKind, StepInput};
 use ars_resident::plan::User;
 use ars_resident::thread::CredentialFile;
 
-use super::files::write_in;
+use super::files::{read_whole, write_in};
 use crate::{
     failure::{Context as _, Result, invalid},
     git::{GitCall, credential_line, store_command},
@@ -21,6 +21,10 @@ const FILE: &str = ".git/github-credentials";
 const SECRET_MODE: u32 = 0o600;
 /// The setting.
 const SETTING: &str = "credential.helper";
+/// The settings of the tree's repository.
+const CONFIG: &str = ".git/config";
+/// Start of the section of the setting.
+const SECTION: &[u8] = b"[credential";
 /// Exit code of git if the setting to remove does not exist.
 const NO_SETTING: i32 = 5;
 
@@ -67,8 +71,8 @@ pub(super) async fn scrub(step: &StepContext<'_>, tree: &str) -> Result<Answer> 
         Ok(()) | Err(_) => {}
     }
     let real = step.runtime.places.real(tree)?;
-    let config = folder.read_to_string(Path::new(".git/config")).context("config")?;
-    if config.contains("[credential") {
+    let config = step.blocking(move |_| read_whole(&folder, Path::new(CONFIG))).await?;
+    if config.windows(SECTION.len()).any(|part| part == SECTION) {
         let call = GitCall::in_tree(user, &real, ["config", "--unset-all", SETTING]);
         let output = call.run(step.runtime, &step.stop).await?;
         if output.exit_code != NO_SETTING {

@@ -18,6 +18,8 @@ use crate::{
 
 /// Most bytes of a character.
 const CHAR_BYTES: usize = 4;
+/// Largest file of a repository that the daemon reads as a whole.
+const WHOLE_MAX_BYTES: u64 = 64 << 20;
 /// Largest permissions of a file.
 const PERMISSIONS: u32 = 0o777;
 
@@ -39,6 +41,23 @@ pub(super) fn read(step: &StepContext<'_>, path: &str, max_chars: usize) -> Resu
     let end = text.char_indices().nth(max_chars).map(|(end, _)| end);
     let content = end.map_or(&*text, |end| &text[..end]).to_owned();
     Ok(Answer::File { content, truncated: end.is_some() })
+}
+
+/// Reads a whole file that the user of its tree controls.
+/// A pipe, a link and a file that fills the memory are refused.
+pub(super) fn read_whole(tree: &Dir, path: &Path) -> Result<Vec<u8>> {
+    let name = path.display();
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed());
+    let file = tree.open_with(path, &options).context("open")?;
+    let meta = file.metadata().context("open")?;
+    if !meta.is_file() || meta.len() > WHOLE_MAX_BYTES {
+        return Err(invalid(format!("{name} is no regular file of at most {WHOLE_MAX_BYTES} bytes")));
+    }
+    let mut content = Vec::new();
+    // It may grow since.
+    file.take(WHOLE_MAX_BYTES).read_to_end(&mut content).context("read")?;
+    Ok(content)
 }
 
 /// Writes a file.
@@ -106,4 +125,26 @@ fn make_parents(tree: &Dir, parent: &Path, owner: Option<Owner>) -> Result<Dir> 
         }
     }
     tree.open_dir(&path).context("open")
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::{CWD, FileType, mknodat};
+
+    use super::*;
+
+    #[test]
+    fn hostile_files_are_not_read_as_a_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        mknodat(CWD, path("pipe"), FileType::Fifo, Bits::RUSR, 0).unwrap();
+        std::fs::File::create(path("sparse")).unwrap().set_len(1 << 40).unwrap();
+        std::fs::write(path("config"), "[core]").unwrap();
+        std::os::unix::fs::symlink("config", path("link")).unwrap();
+        let tree = Dir::open_ambient_dir(folder.path(), cap_std::ambient_authority()).unwrap();
+        for name in ["pipe", "sparse", "link", "missing"] {
+            assert!(read_whole(&tree, Path::new(name)).is_err(), "{name}");
+        }
+        assert_eq!(read_whole(&tree, Path::new("config")).unwrap(), b"[core]");
+    }
 }

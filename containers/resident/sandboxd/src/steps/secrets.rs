@@ -13,6 +13,7 @@ use crate::{
     git::GitCall,
     process::Input,
     step::StepContext,
+    stop::Stop,
 };
 
 /// Largest file that is searched. Larger ones are data.
@@ -39,17 +40,22 @@ pub(super) async fn withhold(
     let output = call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?;
     let changed = parse(&String::from_utf8_lossy(&output.stdout));
     let mut withheld = Vec::new();
-    for (file, content) in read(step, user, tree, changed).await? {
-        step.stop.check()?;
-        let Ok(text) = String::from_utf8(content) else { continue };
-        let clean = redact(&text);
-        if clean == text {
-            continue;
-        }
+    if changed.is_empty() {
+        return Ok(withheld);
+    }
+    let mut search = Search::start(step, user, tree, changed).await?;
+    loop {
+        let (rest, found) = step
+            .blocking(move |stop| {
+                let found = search.next(stop)?;
+                Ok((search, found))
+            })
+            .await?;
+        search = rest;
+        let Some((file, clean)) = found else { return Ok(withheld) };
         replace(step, user, tree, index, &file, &clean).await?;
         withheld.push(file.path);
     }
-    Ok(withheld)
 }
 
 /// Parses lines of `:<mode> <mode> <object> <object> <status>`, each followed by its path.
@@ -69,30 +75,38 @@ fn parse(raw: &str) -> Vec<Changed> {
     found
 }
 
-/// Reads the content of changed files by one call.
-async fn read(
-    step: &StepContext<'_>,
-    user: User,
-    tree: &Path,
-    changed: Vec<Changed>,
-) -> Result<Vec<(Changed, Vec<u8>)>> {
-    if changed.is_empty() {
-        return Ok(Vec::new());
-    }
-    let names: String = changed.iter().map(|file| format!("{}\n", file.object)).collect();
-    let call = GitCall::in_tree(user, tree, ["cat-file", "--batch"]).with_input(input(step, &names)?);
-    let (ended, streams) = call.run_streams(step.runtime, &step.stop).await?;
-    if ended.exit_code != 0 {
-        return Err(crate::failure::invalid("the changed files cannot be read"));
-    }
-    let mut output = std::io::BufReader::new(streams.into_output().context("output")?);
-    let mut found = Vec::new();
-    for file in changed {
-        if let Some(content) = next_object(&mut output).context("output")? {
-            found.push((file, content));
+/// A search through changed files. One file is in memory at a time.
+struct Search {
+    files: std::vec::IntoIter<Changed>,
+    contents: std::io::BufReader<std::fs::File>,
+}
+
+impl Search {
+    /// Reads the content of all files by one call.
+    async fn start(step: &StepContext<'_>, user: User, tree: &Path, changed: Vec<Changed>) -> Result<Self> {
+        let names: String = changed.iter().map(|file| format!("{}\n", file.object)).collect();
+        let call = GitCall::in_tree(user, tree, ["cat-file", "--batch"]).with_input(input(step, &names)?);
+        let (ended, streams) = call.run_streams(step.runtime, &step.stop).await?;
+        if ended.exit_code != 0 {
+            return Err(crate::failure::invalid("the changed files cannot be read"));
         }
+        let contents = std::io::BufReader::new(streams.into_output().context("output")?);
+        Ok(Self { files: changed.into_iter(), contents })
     }
-    Ok(found)
+
+    /// Returns the next file with a secret, and its text without it.
+    fn next(&mut self, stop: &Stop) -> Result<Option<(Changed, String)>> {
+        for file in self.files.by_ref() {
+            stop.check()?;
+            let content = next_object(&mut self.contents).context("output")?;
+            let Some(Ok(text)) = content.map(String::from_utf8) else { continue };
+            let clean = redact(&text);
+            if clean != text {
+                return Ok(Some((file, clean.into_owned())));
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// Reads `<object> blob <size>`, the content, and a line feed.
