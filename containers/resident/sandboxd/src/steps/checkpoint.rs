@@ -1,12 +1,17 @@
 //! Checkpoints: the working tree as a commit below `refs/ars` of the mirror.
 //!
 //! Untracked files are part of it, ignored ones are not, and the tree with its index is unchanged: the commit is made
-//! with a copy of the index. Its objects travel as a pack from a program of the tree's user to one of root, so neither
+//! with a copy of the index. Tips of other local branches and stashes are further parents of it. Its objects travel as a pack from a program of the tree's user to one of root, so neither
 //! works in the other's repository.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    ffi::OsString,
+    io::{BufRead as _, BufReader},
+    path::{Path, PathBuf},
+};
 
-use ars_resident::daemon::{Answer, SavedCheckpoint, StepInput};
+use ars_resident::daemon::{Answer, SavedCheckpoint, StepFailure, StepInput};
 use ars_resident::layout::THREADS;
 use ars_resident::names::Sha;
 use ars_resident::plan::User;
@@ -30,6 +35,10 @@ use crate::{
 const NAMESPACE: &str = "refs/ars";
 /// Message of the commits.
 const MESSAGE: &str = "Checkpoint of the working tree";
+/// Most unsaved branches and stashes of a checkpoint.
+const OTHERS_MAX: usize = 1_000;
+/// Name of the last stash.
+const STASH: &str = "refs/stash";
 /// Permissions of the copied index.
 const INDEX_MODE: u32 = 0o600;
 
@@ -59,23 +68,26 @@ pub(super) async fn save(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
     };
     let namespace = format!("{NAMESPACE}/{run}");
     let real = step.runtime.places.real(tree)?;
-    let (content, remotes, last) = tokio::try_join!(
+    let (content, others, remotes, last) = tokio::try_join!(
         content(step, user, tree, &real),
+        others(step, user, &real),
         remotes(step.runtime, user, &real, &step.stop),
         last(step.runtime, &namespace, &step.stop),
     )?;
-    let is_clean = content.tree == content.head_tree;
+    // No commit is needed but those of the thread.
+    let is_clean = content.tree == content.head_tree && others.is_empty();
     if is_clean && is_known(step, user, &real).await? {
         return Ok(Answer::Saved { checkpoint: None });
     }
+    let parents: Vec<String> = std::iter::once(content.head.clone()).chain(others).collect();
     if let Some(last) = &last
         && last.tree == content.tree
-        && (last.parents == content.head || (is_clean && last.sha == content.head))
+        && (last.parents == parents.join(" ") || (is_clean && last.sha == content.head))
     {
         let git_ref = format!("{namespace}/{}", last.number);
         return saved(git_ref, &last.sha, false, content.withheld);
     }
-    let sha = if is_clean { content.head.clone() } else { commit(step, user, &real, &content).await? };
+    let sha = if is_clean { content.head.clone() } else { commit(step, user, &real, &content.tree, &parents).await? };
     transfer(step, user, &real, &sha, &remotes).await?;
     let git_ref = format!("{namespace}/{}", last.map_or(1, |last| last.number + 1));
     let call = GitCall::in_mirror(step.runtime, ["update-ref", &git_ref, &sha])?;
@@ -102,7 +114,11 @@ async fn content(step: &StepContext<'_>, user: User, tree: &str, real: &Path) ->
     let heads = GitCall::in_tree(user, real, ["rev-parse", "HEAD^{commit}", "HEAD^{tree}"]);
     let add = async {
         call(["add", "--all"]).run(runtime, &step.stop).await?.succeeded(runtime)?;
-        secrets::withhold(step, user, real, &index.real).await
+        let changed = secrets::changed(step, user, real, &index.real).await?;
+        if let Some(name) = changed.iter().find_map(secrets::Changed::embedded) {
+            return Err(invalid(format!("{name} is a repository of its own, which a checkpoint cannot save")));
+        }
+        secrets::withhold(step, user, real, &index.real, changed).await
     };
     let heads = async { heads.run(runtime, &step.stop).await?.succeeded(runtime) };
     let (withheld, heads) = tokio::try_join!(add, heads)?;
@@ -130,6 +146,44 @@ async fn is_known(step: &StepContext<'_>, user: User, real: &Path) -> Result<boo
     Ok(call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.stdout.is_empty())
 }
 
+/// Returns the local branches and stashes that neither `HEAD` nor a remote branch contains.
+async fn others(step: &StepContext<'_>, user: User, real: &Path) -> Result<Vec<String>> {
+    let lines = async |args: [&str; 4]| {
+        let output = GitCall::in_tree(user, real, args).run(step.runtime, &step.stop).await?;
+        Ok::<_, StepFailure>(output.succeeded(step.runtime)?.text())
+    };
+    let heads = lines(["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", STASH]).await?;
+    let mut tips: BTreeSet<String> =
+        heads.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect();
+    if heads.lines().any(|line| line.ends_with(&format!(" {STASH}"))) {
+        // Only the last stash has a ref. The earlier ones are its log.
+        let stashes = lines(["reflog", "show", "--format=%H", STASH]).await?;
+        tips.extend(stashes.lines().map(str::to_owned));
+    }
+    let names: String = tips.iter().map(|tip| format!("{tip}\n")).collect();
+    let call = GitCall::in_tree(user, real, ["rev-list", "--stdin", "--not", "HEAD", "--remotes"]);
+    let call = call.with_input(secrets::input(step, &names)?);
+    let (ended, streams) = call.run_streams(step.runtime, &step.stop).await?;
+    if ended.exit_code != 0 {
+        return Err(invalid("the branches of the tree cannot be read"));
+    }
+    let unsaved = BufReader::new(streams.into_output().context("commits")?);
+    let found = step
+        .blocking(move |stop| {
+            let mut found = Vec::new();
+            for line in unsaved.lines() {
+                stop.check()?;
+                found.extend(tips.take(&line.context("commits")?));
+            }
+            Ok(found)
+        })
+        .await?;
+    if found.len() > OTHERS_MAX {
+        return Err(invalid(format!("more than {OTHERS_MAX} branches and stashes are unsaved")));
+    }
+    Ok(found)
+}
+
 async fn last(runtime: &Runtime, namespace: &str, stop: &Stop) -> Result<Option<Last>> {
     let format = "--format=%(refname) %(objectname) %(tree) %(parent)";
     let call = GitCall::in_mirror(runtime, ["for-each-ref", format, namespace])?;
@@ -143,9 +197,17 @@ async fn last(runtime: &Runtime, namespace: &str, stop: &Stop) -> Result<Option<
     Ok(text.lines().filter_map(parse).max_by_key(|last| last.number))
 }
 
-async fn commit(step: &StepContext<'_>, user: User, real: &Path, content: &Content) -> Result<String> {
-    let arguments = ["commit-tree", "--no-gpg-sign", "-p", &content.head, "-m", MESSAGE, &content.tree];
-    let call = GitCall::in_tree(user, real, arguments);
+async fn commit(
+    step: &StepContext<'_>,
+    user: User,
+    real: &Path,
+    tree: &str,
+    parents: &[String],
+) -> Result<String> {
+    let arguments = ["commit-tree", "--no-gpg-sign", "-m", MESSAGE];
+    let parents = parents.iter().flat_map(|parent| ["-p", parent]);
+    let arguments = arguments.into_iter().chain(parents).chain([tree]).map(OsString::from).collect();
+    let call = GitCall::new(user, real.to_owned(), arguments);
     Ok(call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.text())
 }
 

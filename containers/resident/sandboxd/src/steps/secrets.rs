@@ -20,12 +20,36 @@ use crate::{
 const SEARCHED_MAX_BYTES: usize = 1 << 20;
 /// Most changed files that are searched. With more, each further one is a generated file.
 const SEARCHED_MAX: usize = 5_000;
+/// Mode of a repository in a tree.
+const REPOSITORY: &str = "160000";
 
-/// A changed file of the index.
-struct Changed {
+/// A changed entry of the index.
+pub(super) struct Changed {
+    /// Mode in `HEAD`.
+    before: String,
     mode: String,
     object: String,
     path: String,
+}
+
+impl Changed {
+    /// Returns the name of a repository in the tree that `HEAD` lacks.
+    pub(super) fn embedded(&self) -> Option<&str> {
+        (self.mode == REPOSITORY && self.before != REPOSITORY).then_some(self.path.as_str())
+    }
+}
+
+/// Returns the changed entries of an index.
+pub(super) async fn changed(
+    step: &StepContext<'_>,
+    user: User,
+    tree: &Path,
+    index: &Path,
+) -> Result<Vec<Changed>> {
+    let arguments = ["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "HEAD"];
+    let call = GitCall::in_tree(user, tree, arguments).with_index(index);
+    let output = call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?;
+    Ok(parse(&String::from_utf8_lossy(&output.stdout)))
 }
 
 /// Replaces secrets in the changed files of an index, and returns the paths of these files.
@@ -34,11 +58,11 @@ pub(super) async fn withhold(
     user: User,
     tree: &Path,
     index: &Path,
+    mut changed: Vec<Changed>,
 ) -> Result<Vec<String>> {
-    let arguments = ["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "HEAD"];
-    let call = GitCall::in_tree(user, tree, arguments).with_index(index);
-    let output = call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?;
-    let changed = parse(&String::from_utf8_lossy(&output.stdout));
+    // Only regular files have text.
+    changed.retain(|file| file.mode.starts_with("100"));
+    changed.truncate(SEARCHED_MAX);
     let mut withheld = Vec::new();
     if changed.is_empty() {
         return Ok(withheld);
@@ -64,14 +88,11 @@ fn parse(raw: &str) -> Vec<Changed> {
     let mut found = Vec::new();
     while let (Some(line), Some(path)) = (parts.next(), parts.next()) {
         let fields: Vec<_> = line.split(' ').collect();
-        let [_, mode, _, object, status] = fields.as_slice() else { continue };
-        // Only regular files have text.
-        if *status != "D" && mode.starts_with("100") {
-            let [mode, object] = [mode, object].map(|text| (*text).to_owned());
-            found.push(Changed { mode, object, path: path.to_owned() });
-        }
+        let [before, mode, _, object, _] = fields.as_slice() else { continue };
+        let before = before.trim_start_matches(':');
+        let [before, mode, object] = [before, mode, object].map(str::to_owned);
+        found.push(Changed { before, mode, object, path: path.to_owned() });
     }
-    found.truncate(SEARCHED_MAX);
     found
 }
 
@@ -162,10 +183,10 @@ mod tests {
         let one = "1".repeat(40);
         let raw = format!(
             ":100644 100755 {zero} {one} M\0a b\nc\0:100644 000000 {one} {zero} D\0gone\0\
-             :000000 120000 {zero} {one} A\0link\0"
+             :000000 160000 {zero} {one} A\0inner\0:160000 160000 {one} {zero} M\0module\0"
         );
         let found = parse(&raw);
-        assert_eq!(found.len(), 1);
+        assert_eq!(found.iter().map(Changed::embedded).collect::<Vec<_>>(), [None, None, Some("inner"), None]);
         assert_eq!((found[0].path.as_str(), found[0].mode.as_str()), ("a b\nc", "100755"));
     }
 

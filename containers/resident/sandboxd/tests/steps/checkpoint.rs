@@ -73,3 +73,33 @@ async fn repeated_checkpoint_is_the_same_and_survives_a_fetch() {
         }
     }
 }
+
+#[tokio::test]
+async fn checkpoint_has_other_branches_and_all_stashes() {
+    for world in World::all() {
+        let provisioned = world.provision().await;
+        let (key, user) = (thread("load:1"), pool(0));
+        world.attach(&provisioned, &key, user, TreeDecision::Create).await;
+        let work = "git config user.name a && git config user.email a@b && git checkout -qb side \
+            && echo s > side.txt && git add -A && git commit -qm s && git checkout -q main && git branch same \
+            && echo 1 > README.md && git stash -q && echo 2 > README.md && git stash -q";
+        let done = world.exec(&key, user, work, 10_000).await;
+        assert_eq!(done.exit_code, 0, "{done:?}");
+        let saved = save(&world).await.unwrap();
+        let mirror = world.real("/workspace/mirror");
+        let parents = git(&mirror, &["show", "--no-patch", "--format=%P", &saved.git_ref]);
+        let parents: Vec<&str> = parents.split_whitespace().collect();
+        assert_eq!((parents.len(), parents[0]), (4, provisioned.sha.as_str()), "{parents:?}");
+        let is_in = |path: &str, text: &str| {
+            let files = parents.iter().filter(|at| git(&mirror, &["ls-tree", "-r", "--name-only", at]).contains(path));
+            files.filter(|at| git(&mirror, &["show", &format!("{at}:{path}")]) == text).count()
+        };
+        assert_eq!((is_in("side.txt", "s\n"), is_in("README.md", "1\n"), is_in("README.md", "2\n")), (1, 1, 1));
+        assert_eq!(save(&world).await.unwrap(), SavedCheckpoint { is_new: false, ..saved });
+        // Its files would be lost with the tree.
+        let work = "git init -q inner && cd inner && echo x > x && git add x && git -c user.name=a -c user.email=a@b commit -qm x";
+        assert_eq!(world.exec(&key, user, work, 10_000).await.exit_code, 0);
+        let failure = world.run(checkpoint(&key, &main_ref(), user), StepInput::None).await.unwrap_err();
+        assert!(failure.stderr.contains("inner is a repository"), "{failure:?}");
+    }
+}
