@@ -139,7 +139,7 @@ pub struct SavedCheckpoint {
     pub sha: Sha,
     /// The ref was written now; otherwise the last one has the same content.
     pub is_new: bool,
-    /// Paths that were left out because their content has the shape of a secret.
+    /// Paths of files that lost text with the shape of a secret, and of unsearched files.
     pub withheld: Vec<String>,
 }
 

@@ -74,8 +74,8 @@ pub(super) async fn save(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
         remotes(step.runtime, user, &real, &step.stop),
         last(step.runtime, &namespace, &step.stop),
     )?;
-    // No commit is needed but those of the thread.
-    let is_clean = content.tree == content.head_tree && others.is_empty();
+    // No commit is needed but those of the thread, and no file was left out.
+    let is_clean = content.tree == content.head_tree && others.is_empty() && content.withheld.is_empty();
     if is_clean && is_known(step, user, &real).await? {
         return Ok(Answer::Saved { checkpoint: None });
     }
@@ -87,7 +87,11 @@ pub(super) async fn save(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
         let git_ref = format!("{namespace}/{}", last.number);
         return saved(git_ref, &last.sha, false, content.withheld);
     }
-    let sha = if is_clean { content.head.clone() } else { commit(step, user, &real, &content.tree, &parents).await? };
+    let sha = if is_clean {
+        content.head.clone()
+    } else {
+        commit(step, user, &real, &content.tree, &parents).await?
+    };
     transfer(step, user, &real, &sha, &remotes).await?;
     let git_ref = format!("{namespace}/{}", last.map_or(1, |last| last.number + 1));
     let call = GitCall::in_mirror(step.runtime, ["update-ref", &git_ref, &sha])?;
@@ -116,7 +120,9 @@ async fn content(step: &StepContext<'_>, user: User, tree: &str, real: &Path) ->
         call(["add", "--all"]).run(runtime, &step.stop).await?.succeeded(runtime)?;
         let changed = secrets::changed(step, user, real, &index.real).await?;
         if let Some(name) = changed.iter().find_map(secrets::Changed::embedded) {
-            return Err(invalid(format!("{name} is a repository of its own, which a checkpoint cannot save")));
+            return Err(invalid(format!(
+                "{name} is a repository of its own, which a checkpoint cannot save"
+            )));
         }
         secrets::withhold(step, user, real, &index.real, changed).await
     };
@@ -162,7 +168,7 @@ async fn others(step: &StepContext<'_>, user: User, real: &Path) -> Result<Vec<S
     }
     let names: String = tips.iter().map(|tip| format!("{tip}\n")).collect();
     let call = GitCall::in_tree(user, real, ["rev-list", "--stdin", "--not", "HEAD", "--remotes"]);
-    let call = call.with_input(secrets::input(step, &names)?);
+    let call = call.with_input(secrets::input(step, names)?);
     let (ended, streams) = call.run_streams(step.runtime, &step.stop).await?;
     if ended.exit_code != 0 {
         return Err(invalid("the branches of the tree cannot be read"));
@@ -223,12 +229,12 @@ async fn transfer(
     let names: String = remotes.iter().map(|name| format!("{name}\n")).collect();
     let batch = GitCall::in_mirror(runtime, ["cat-file", "--batch-check=%(objectname) %(objecttype)"])?;
     let known =
-        batch.with_input(secrets::input(step, &names)?).run(runtime, stop).await?.succeeded(runtime)?;
+        batch.with_input(secrets::input(step, names)?).run(runtime, stop).await?.succeeded(runtime)?;
     let known = known.text();
     let bases = known.lines().filter_map(|line| line.strip_suffix(" commit"));
     let wanted = bases.fold(format!("{sha}\n"), |all, base| format!("{all}^{base}\n"));
     let pack = GitCall::in_tree(user, real, ["pack-objects", "--revs", "--stdout", "-q"]);
-    let pack = pack.with_input(secrets::input(step, &wanted)?);
+    let pack = pack.with_input(secrets::input(step, wanted)?);
     let (ended, streams) = pack.run_streams(runtime, stop).await?;
     if ended.exit_code != 0 {
         let heads = streams.heads(4_096);

@@ -1,6 +1,7 @@
 //! Removes secrets from the changed files of a checkpoint.
 
 use std::{
+    borrow::Cow,
     io::{Seek as _, Write as _},
     path::Path,
 };
@@ -9,7 +10,7 @@ use ars_events::redact;
 use ars_resident::plan::User;
 
 use crate::{
-    failure::{Context as _, Result},
+    failure::{Context as _, Result, invalid},
     git::GitCall,
     process::Input,
     step::StepContext,
@@ -20,22 +21,32 @@ use crate::{
 const SEARCHED_MAX_BYTES: usize = 1 << 20;
 /// Most changed files that are searched. With more, each further one is a generated file.
 const SEARCHED_MAX: usize = 5_000;
+/// Bytes of the list of changed files: more than an index of the largest size leads to.
+const CHANGED_MAX_BYTES: usize = 128 << 20;
+/// Most names of files that were not searched.
+const UNSEARCHED_MAX: usize = 1_000;
 /// Mode of a repository in a tree.
 const REPOSITORY: &str = "160000";
 
 /// A changed entry of the index.
 pub(super) struct Changed {
-    /// Mode in `HEAD`.
-    before: String,
+    /// Mode and object in `HEAD`. Both are zeros if it lacks the path.
+    before: [String; 2],
     mode: String,
     object: String,
-    path: String,
+    /// Any bytes.
+    path: Vec<u8>,
 }
 
 impl Changed {
     /// Returns the name of a repository in the tree that `HEAD` lacks.
-    pub(super) fn embedded(&self) -> Option<&str> {
-        (self.mode == REPOSITORY && self.before != REPOSITORY).then_some(self.path.as_str())
+    pub(super) fn embedded(&self) -> Option<String> {
+        (self.mode == REPOSITORY && self.before[0] != REPOSITORY).then(|| self.name())
+    }
+
+    /// Returns the path for people.
+    fn name(&self) -> String {
+        String::from_utf8_lossy(&self.path).into_owned()
     }
 }
 
@@ -48,11 +59,27 @@ pub(super) async fn changed(
 ) -> Result<Vec<Changed>> {
     let arguments = ["diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "HEAD"];
     let call = GitCall::in_tree(user, tree, arguments).with_index(index);
-    let output = call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?;
-    Ok(parse(&String::from_utf8_lossy(&output.stdout)))
+    let (ended, streams) = call.run_streams(step.runtime, &step.stop).await?;
+    let raw = streams.heads(CHANGED_MAX_BYTES).stdout;
+    if ended.exit_code != 0 || raw.len() >= CHANGED_MAX_BYTES {
+        return Err(invalid("the changed files cannot be listed"));
+    }
+    Ok(parse(&raw))
 }
 
-/// Replaces secrets in the changed files of an index, and returns the paths of these files.
+/// A file that does not stay as it is.
+enum Finding {
+    /// It has a secret. Its text without it.
+    Clean(String),
+    /// It has a secret, and is no text.
+    Binary,
+    /// It was not searched.
+    Unsearched,
+}
+
+/// Replaces secrets in the changed files of an index.
+///
+/// Returns the names of these files and of the ones that were not searched.
 pub(super) async fn withhold(
     step: &StepContext<'_>,
     user: User,
@@ -62,11 +89,11 @@ pub(super) async fn withhold(
 ) -> Result<Vec<String>> {
     // Only regular files have text.
     changed.retain(|file| file.mode.starts_with("100"));
-    changed.truncate(SEARCHED_MAX);
     let mut withheld = Vec::new();
     if changed.is_empty() {
         return Ok(withheld);
     }
+    let mut unsearched = changed.split_off(changed.len().min(SEARCHED_MAX));
     let mut search = Search::start(step, user, tree, changed).await?;
     loop {
         let (rest, found) = step
@@ -76,21 +103,42 @@ pub(super) async fn withhold(
             })
             .await?;
         search = rest;
-        let Some((file, clean)) = found else { return Ok(withheld) };
-        replace(step, user, tree, index, &file, &clean).await?;
-        withheld.push(file.path);
+        match found {
+            Some((file, Finding::Clean(text))) => {
+                let call = GitCall::in_tree(user, tree, ["hash-object", "-w", "--stdin"]);
+                let call = call.with_input(input(step, text)?);
+                let object = call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.text();
+                set(step, user, tree, index, &file, &file.mode, &object).await?;
+                withheld.push(file.name());
+            }
+            Some((file, Finding::Binary)) => {
+                let [mode, object] = &file.before;
+                set(step, user, tree, index, &file, mode, object).await?;
+                withheld.push(format!("{} (left out)", file.name()));
+            }
+            Some((file, Finding::Unsearched)) => unsearched.push(file),
+            None => break,
+        }
     }
+    let further = unsearched.len().saturating_sub(UNSEARCHED_MAX);
+    withheld
+        .extend(unsearched.iter().take(UNSEARCHED_MAX).map(|file| format!("{} (not searched)", file.name())));
+    if further > 0 {
+        withheld.push(format!("{further} further files (not searched)"));
+    }
+    Ok(withheld)
 }
 
 /// Parses lines of `:<mode> <mode> <object> <object> <status>`, each followed by its path.
-fn parse(raw: &str) -> Vec<Changed> {
-    let mut parts = raw.split('\0');
+fn parse(raw: &[u8]) -> Vec<Changed> {
+    let mut parts = raw.split(|byte| *byte == 0);
     let mut found = Vec::new();
     while let (Some(line), Some(path)) = (parts.next(), parts.next()) {
+        let line = String::from_utf8_lossy(line);
         let fields: Vec<_> = line.split(' ').collect();
-        let [before, mode, _, object, _] = fields.as_slice() else { continue };
-        let before = before.trim_start_matches(':');
-        let [before, mode, object] = [before, mode, object].map(str::to_owned);
+        let [before, mode, before_object, object, _] = fields.as_slice() else { continue };
+        let before = [before.trim_start_matches(':'), before_object].map(str::to_owned);
+        let [mode, object] = [mode, object].map(|text| (*text).to_owned());
         found.push(Changed { before, mode, object, path: path.to_owned() });
     }
     found
@@ -109,21 +157,25 @@ impl Search {
         let call = GitCall::in_tree(user, tree, ["cat-file", "--batch"]).with_input(input(step, &names)?);
         let (ended, streams) = call.run_streams(step.runtime, &step.stop).await?;
         if ended.exit_code != 0 {
-            return Err(crate::failure::invalid("the changed files cannot be read"));
+            return Err(invalid("the changed files cannot be read"));
         }
         let contents = std::io::BufReader::new(streams.into_output().context("output")?);
         Ok(Self { files: changed.into_iter(), contents })
     }
 
-    /// Returns the next file with a secret, and its text without it.
-    fn next(&mut self, stop: &Stop) -> Result<Option<(Changed, String)>> {
+    /// Returns the next file that does not stay as it is.
+    fn next(&mut self, stop: &Stop) -> Result<Option<(Changed, Finding)>> {
         for file in self.files.by_ref() {
             stop.check()?;
-            let content = next_object(&mut self.contents).context("output")?;
-            let Some(Ok(text)) = content.map(String::from_utf8) else { continue };
+            let Some(content) = next_object(&mut self.contents).context("output")? else {
+                return Ok(Some((file, Finding::Unsearched)));
+            };
+            let text = String::from_utf8_lossy(&content);
             let clean = redact(&text);
             if clean != text {
-                return Ok(Some((file, clean.into_owned())));
+                let is_text = matches!(text, Cow::Borrowed(_));
+                let finding = if is_text { Finding::Clean(clean.into_owned()) } else { Finding::Binary };
+                return Ok(Some((file, finding)));
             }
         }
         Ok(None)
@@ -149,26 +201,28 @@ fn next_object(output: &mut impl std::io::BufRead) -> std::io::Result<Option<Vec
     Ok(Some(content))
 }
 
-/// Puts another content into the index.
-async fn replace(
+/// Changes the index entry of a file. Zeros remove it.
+async fn set(
     step: &StepContext<'_>,
     user: User,
     tree: &Path,
     index: &Path,
     file: &Changed,
-    text: &str,
+    mode: &str,
+    object: &str,
 ) -> Result<()> {
-    let call = GitCall::in_tree(user, tree, ["hash-object", "-w", "--stdin"]).with_input(input(step, text)?);
-    let object = call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.text();
-    let entry = format!("{},{object},{}", file.mode, file.path);
-    let call = GitCall::in_tree(user, tree, ["update-index", "--cacheinfo", &entry]).with_index(index);
+    let mut entry = format!("{mode} {object}\t").into_bytes();
+    entry.extend_from_slice(&file.path);
+    entry.push(0);
+    let call = GitCall::in_tree(user, tree, ["update-index", "-z", "--index-info"]).with_index(index);
+    let call = call.with_input(input(step, entry)?);
     call.run(step.runtime, &step.stop).await?.succeeded(step.runtime).map(drop)
 }
 
 /// Makes input of a program.
-pub(super) fn input(step: &StepContext<'_>, text: &str) -> Result<Input> {
+pub(super) fn input(step: &StepContext<'_>, content: impl AsRef<[u8]>) -> Result<Input> {
     let mut file = tempfile::tempfile_in(step.runtime.streams()?).context("input")?;
-    file.write_all(text.as_bytes()).context("input")?;
+    file.write_all(content.as_ref()).context("input")?;
     file.rewind().context("input")?;
     Ok(Input::File(file))
 }
@@ -185,9 +239,12 @@ mod tests {
             ":100644 100755 {zero} {one} M\0a b\nc\0:100644 000000 {one} {zero} D\0gone\0\
              :000000 160000 {zero} {one} A\0inner\0:160000 160000 {one} {zero} M\0module\0"
         );
-        let found = parse(&raw);
-        assert_eq!(found.iter().map(Changed::embedded).collect::<Vec<_>>(), [None, None, Some("inner"), None]);
-        assert_eq!((found[0].path.as_str(), found[0].mode.as_str()), ("a b\nc", "100755"));
+        let found = parse(raw.as_bytes());
+        assert_eq!(
+            found.iter().map(Changed::embedded).collect::<Vec<_>>(),
+            [None, None, Some("inner".to_owned()), None]
+        );
+        assert_eq!((found[0].path.as_slice(), found[0].mode.as_str()), (&b"a b\nc"[..], "100755"));
     }
 
     #[test]

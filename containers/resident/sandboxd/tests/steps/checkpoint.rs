@@ -91,15 +91,48 @@ async fn checkpoint_has_other_branches_and_all_stashes() {
         let parents: Vec<&str> = parents.split_whitespace().collect();
         assert_eq!((parents.len(), parents[0]), (4, provisioned.sha.as_str()), "{parents:?}");
         let is_in = |path: &str, text: &str| {
-            let files = parents.iter().filter(|at| git(&mirror, &["ls-tree", "-r", "--name-only", at]).contains(path));
+            let files = parents
+                .iter()
+                .filter(|at| git(&mirror, &["ls-tree", "-r", "--name-only", at]).contains(path));
             files.filter(|at| git(&mirror, &["show", &format!("{at}:{path}")]) == text).count()
         };
-        assert_eq!((is_in("side.txt", "s\n"), is_in("README.md", "1\n"), is_in("README.md", "2\n")), (1, 1, 1));
+        assert_eq!(
+            (is_in("side.txt", "s\n"), is_in("README.md", "1\n"), is_in("README.md", "2\n")),
+            (1, 1, 1)
+        );
         assert_eq!(save(&world).await.unwrap(), SavedCheckpoint { is_new: false, ..saved });
         // Its files would be lost with the tree.
         let work = "git init -q inner && cd inner && echo x > x && git add x && git -c user.name=a -c user.email=a@b commit -qm x";
         assert_eq!(world.exec(&key, user, work, 10_000).await.exit_code, 0);
         let failure = world.run(checkpoint(&key, &main_ref(), user), StepInput::None).await.unwrap_err();
         assert!(failure.stderr.contains("inner is a repository"), "{failure:?}");
+    }
+}
+
+#[tokio::test]
+async fn secrets_in_odd_files_are_withheld() {
+    for world in World::all() {
+        let provisioned = world.provision().await;
+        let (key, user) = (thread("load:1"), pool(0));
+        world.attach(&provisioned, &key, user, TreeDecision::Create).await;
+        let token = format!("ghp_{}", "a1B2".repeat(9));
+        // A file that is no text, without any other change.
+        let binary = format!("printf '\\377\\n{token}\\n' > binary");
+        assert_eq!(world.exec(&key, user, &binary, 10_000).await.exit_code, 0);
+        let saved = save(&world).await.unwrap();
+        assert_eq!(saved.withheld, ["binary (left out)"]);
+        let odd = format!(
+            "rm binary; echo {token} > \"$(printf 'o\\377dd, \\n1')\"; head -c 2000000 /dev/zero > large; \
+             printf '\\377{token}' >> README.md"
+        );
+        assert_eq!(world.exec(&key, user, &odd, 10_000).await.exit_code, 0);
+        let saved = save(&world).await.unwrap();
+        let names = ["README.md (left out)", "o\u{fffd}dd, \n1", "large (not searched)"];
+        assert_eq!(saved.withheld, names);
+        let mirror = world.real("/workspace/mirror");
+        let found = git(&mirror, &["log", "--all", "--format=", "--text", "-p"]);
+        assert!(!found.contains(&token), "{found}");
+        assert!(git(&mirror, &["ls-tree", "-r", "--name-only", &saved.git_ref]).contains("large"));
+        assert_eq!(git(&mirror, &["show", &format!("{}:README.md", saved.git_ref)]), "# app\n");
     }
 }
