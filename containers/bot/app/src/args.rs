@@ -270,7 +270,7 @@ pub struct Diff {
     /// Where it is kept.
     #[command(flatten)]
     pub data: Data,
-    /// Configuration, of which `[sandbox]` counts here
+    /// Configuration, of which `workspaceDir` and `[sandbox]` count here
     #[arg(long, value_name = "FILE", env = "SERVICE_CONFIG", hide_env_values = true)]
     pub config: Option<PathBuf>,
     /// Address of the state Worker, for a configuration at `state://KEY`

@@ -27,11 +27,12 @@ use crate::{
     clock::SystemClock,
     code_host::CodeHostConfig,
     commands::Failure,
-    config::{self, File},
+    config::{self, ExecutionKind, File},
     environment::{self, name},
     generation,
     recorded_channels::RecordedChannels,
     stores::{Kept, Place, Stores, require_private},
+    tree_folder::TreeFolderLock,
 };
 
 /// Everything a command needs before anything is opened.
@@ -48,6 +49,8 @@ pub struct Plan {
     pub providers: BTreeMap<String, ProviderConfig>,
     /// The directory of runs and working trees.
     pub data_dir: PathBuf,
+    /// The configured folder of working trees; that of the data directory if absent.
+    pub tree_folder: Option<PathBuf>,
     sandbox: SandboxSettings,
     store_token: Option<Secret>,
     memory_token: Option<Secret>,
@@ -85,6 +88,8 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         }
     }
     let sandbox = file.sandbox.settings().map_err(invalid)?;
+    let data_dir = data_dir(setup.data)?;
+    let tree_folder = tree_folder(&file, setup.config.as_deref(), &data_dir)?;
     let token_of = |worker: &Option<config::Worker>| {
         let token_env = worker.as_ref().and_then(|worker| worker.token_env.as_deref());
         Secret::parse(environment::variable(token_env.unwrap_or(name::MEMORY_TOKEN)))
@@ -113,14 +118,14 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
     let origins = settings.repositories.iter().map(|repository| &repository.origin);
     let in_origins = origins.chain(&settings.allowed_origins).flat_map(|origin| secrets_of(origin));
     let redactor = Arc::new(Redactor::new(secrets.chain(telemetry).chain(in_origins)));
-    let (keeps_ledger, data_dir) = (false, data_dir(setup.data)?);
     Ok(Plan {
         file,
         settings,
         redactor,
-        keeps_ledger,
+        keeps_ledger: false,
         providers,
         data_dir,
+        tree_folder,
         sandbox,
         store_token,
         memory_token,
@@ -135,10 +140,25 @@ fn invalid_configuration(error: &config::ConfigError) -> Failure {
     Failure::InvalidInput(format!("configuration: {error}"))
 }
 
-/// Returns the sandbox of commands: that of the configuration, or the default.
-pub async fn sandbox(path: Option<&Path>, state_url: Option<&str>) -> Result<SandboxSettings, Failure> {
-    let Some(path) = path else { return Ok(SandboxSettings::default()) };
-    file(path, state_url).await?.sandbox.settings().map_err(|error| invalid_configuration(&error))
+/// Returns the workspaces of a configuration and a data directory, without the rest of the set-up.
+pub async fn configured_workspaces(
+    data: Data,
+    config: Option<&Path>,
+    state_url: Option<&str>,
+) -> Result<GitWorkspaces, Failure> {
+    let data_dir = data_dir(data)?;
+    let Some(path) = config else { return Ok(workspaces(&data_dir, SandboxSettings::default())) };
+    let file = file(path, state_url).await?;
+    let sandbox = file.sandbox.settings().map_err(|error| invalid_configuration(&error))?;
+    let tree_folder = tree_folder(&file, config, &data_dir)?;
+    Ok(in_folder(workspaces(&data_dir, sandbox), tree_folder, file.execution.kind))
+}
+
+/// Returns the configured folder of working trees.
+fn tree_folder(file: &File, config: Option<&Path>, data_dir: &Path) -> Result<Option<PathBuf>, Failure> {
+    let of_a_file = config.filter(|path| config::remote_key(path).is_none());
+    let beside = of_a_file.and_then(config::folder_of);
+    file.tree_folder(beside.as_deref(), data_dir).map_err(|error| invalid_configuration(&error))
 }
 
 /// Reads the configuration from a file or from the state Worker.
@@ -203,9 +223,15 @@ impl Plan {
         self.settings.default_model.is_some() || !self.settings.models.is_empty()
     }
 
-    /// Returns the workspaces of the data directory.
+    /// Returns the workspaces.
     pub fn workspaces(&self) -> GitWorkspaces {
-        workspaces(&self.data_dir, self.sandbox.clone())
+        let workspaces = workspaces(&self.data_dir, self.sandbox.clone());
+        in_folder(workspaces, self.tree_folder.clone(), self.file.execution.kind)
+    }
+
+    /// Locks the configured folder of working trees. The data directory's own has no lock as a whole.
+    pub fn lock_tree_folder(&self) -> Result<Option<TreeFolderLock>, Failure> {
+        self.tree_folder.as_deref().map(TreeFolderLock::take).transpose()
     }
 
     /// Opens the stores.
@@ -280,6 +306,14 @@ impl Plan {
 fn ledger(stores: LiveStores, has_successor: bool) -> Result<LedgerDeps, Failure> {
     let generation = generation::mint().context("a generation").map_err(Failure::Unavailable)?;
     Ok(LedgerDeps { stores, generation, channels: Arc::new(RecordedChannels), has_successor })
+}
+
+/// Moves workspaces to the configured folder, if there is one.
+fn in_folder(workspaces: GitWorkspaces, folder: Option<PathBuf>, kind: ExecutionKind) -> GitWorkspaces {
+    match (kind, folder) {
+        (ExecutionKind::Local, Some(folder)) => workspaces.in_folder(folder),
+        (ExecutionKind::Local, None) => workspaces,
+    }
 }
 
 /// Returns the workspaces of a data directory.

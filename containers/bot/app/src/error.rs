@@ -113,6 +113,11 @@ impl ConfigError {
     }
 }
 
+/// A kind of execution that does not exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("`execution.type` must be `local`: only `local` exists")]
+pub struct UnknownExecution;
+
 /// Why the configuration cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {

@@ -22,6 +22,7 @@ mod shutdown;
 mod signals;
 mod stores;
 mod terminal;
+mod tree_folder;
 
 use std::process::ExitCode;
 

@@ -76,21 +76,22 @@ const BESIDE_BIN: &[&str] = &["lib", "lib64", "libexec", "include"];
 /// Variables that name the folder of a toolchain.
 const TOOLCHAINS: &[&str] = &["RUSTUP_HOME", "JAVA_HOME", "GOROOT", "PYENV_ROOT"];
 
-/// Readable and executable folders and files that exist. None of them contains the data directory.
+/// Readable and executable folders and files that exist. None of them contains a hidden folder.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Folders {
     paths: Vec<PathBuf>,
 }
 
 impl Folders {
-    /// Selects them. `hidden` is the data directory, `home` the home directory of the user.
+    /// Selects them. `hidden` are the data directory and the folder of workspaces, `home` is the user's home directory.
     pub(crate) fn select(
         variables: &[(OsString, OsString)],
         readable: &[PathBuf],
-        hidden: &Path,
+        hidden: &[&Path],
         home: Option<&Path>,
     ) -> Self {
-        let hidden = hidden.canonicalize().unwrap_or_else(|_| hidden.to_path_buf());
+        let real = |path: &&Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let hidden: Vec<PathBuf> = hidden.iter().map(real).collect();
         let home = home.and_then(|home| home.canonicalize().ok());
         let mut selected = Self::default();
         for path in SYSTEM {
@@ -116,10 +117,10 @@ impl Folders {
         selected
     }
 
-    fn add(&mut self, path: PathBuf, hidden: &Path) {
+    fn add(&mut self, path: PathBuf, hidden: &[PathBuf]) {
         let Ok(real) = path.canonicalize() else { return };
         let is_covered = |known: &PathBuf| path == *known || path.starts_with(known) && !known.is_symlink();
-        let is_open = !hidden.starts_with(&real) && !real.starts_with(hidden);
+        let is_open = !hidden.iter().any(|hidden| hidden.starts_with(&real) || real.starts_with(hidden));
         if path.is_absolute() && real != Path::new("/") && is_open && !self.paths.iter().any(is_covered) {
             self.paths.push(path);
         }
@@ -149,7 +150,7 @@ mod tests {
     use super::*;
 
     fn selected(path: &str, readable: &[PathBuf], hidden: &Path, home: &Path) -> Vec<PathBuf> {
-        Folders::select(&[("PATH".into(), path.into())], readable, hidden, Some(home)).paths
+        Folders::select(&[("PATH".into(), path.into())], readable, &[hidden], Some(home)).paths
     }
 
     #[test]

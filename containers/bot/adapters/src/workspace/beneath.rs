@@ -1,4 +1,4 @@
-//! Opens folders of the data directory beneath an opened one, without following links.
+//! Opens folders of the data directory and of workspaces beneath an opened one, without following links.
 //!
 //! All calls block.
 
@@ -13,8 +13,8 @@ use rustix::{
     io::Errno,
 };
 
-/// The folder of workspaces in the data directory.
-pub(super) const WORKSPACES: &str = "workspaces";
+/// The default folder of workspaces, in the data directory.
+pub const WORKSPACES: &str = "workspaces";
 
 /// Opens a folder beneath another. `None` if it is missing, or if a part of its path is a link.
 pub(super) fn open_folder(within: &impl AsFd, path: &Path, access: OFlags) -> io::Result<Option<OwnedFd>> {
@@ -30,7 +30,7 @@ pub(super) fn open_folder(within: &impl AsFd, path: &Path, access: OFlags) -> io
 pub(super) const BENEATH: ResolveFlags =
     ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 
-/// Opens a folder of the data directory, whose path the operator chose; `None` if there is none yet.
+/// Opens the data directory or the folder of workspaces, whose path the operator chose; `None` if there is none yet.
 pub(super) fn open_root(path: &Path) -> io::Result<Option<OwnedFd>> {
     match openat(CWD, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
         Ok(folder) => Ok(Some(folder)),

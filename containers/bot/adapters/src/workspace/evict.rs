@@ -159,12 +159,12 @@ impl GitWorkspaces {
     /// Returns the time of the last use, and whether the workspace has no user now.
     /// `None` without a workspace.
     async fn last_use(&self, name: &str) -> Result<Option<(SystemTime, bool)>, WorkspaceError> {
-        let (data, name, place) = (self.data_dir().to_path_buf(), name.to_owned(), self.root().join(name));
+        let (root, name) = (self.root().to_path_buf(), name.to_owned());
         blocking(move || {
-            if let Some(unused) = Unused::lock(&data, &name).map_err(|error| infra(&error))? {
+            if let Some(unused) = Unused::lock(&root, &name).map_err(|error| infra(&error))? {
                 return unused.used_at().map(|at| Some((at, true))).map_err(|error| infra(&error));
             }
-            let modified = place.symlink_metadata().and_then(|found| found.modified()).ok();
+            let modified = root.join(&name).symlink_metadata().and_then(|found| found.modified()).ok();
             Ok(modified.map(|at| (at, false)))
         })
         .await
@@ -198,7 +198,7 @@ impl GitWorkspaces {
         let (name, used_at) = (workspace.name.clone(), workspace.used_at);
         blocking(move || {
             let failed = |error: std::io::Error| infra(&error);
-            let Some(unused) = Unused::lock(&data, &name).map_err(failed)? else { return Ok(None) };
+            let Some(unused) = Unused::lock(&root, &name).map_err(failed)? else { return Ok(None) };
             if unused.used_at().map_err(failed)? != used_at {
                 return Ok(None);
             }

@@ -16,7 +16,7 @@ use rustix::{
     io::Errno,
 };
 
-use super::beneath::{WORKSPACES, open_folder, open_root};
+use super::beneath::{open_folder, open_root};
 
 /// A workspace's folder that cannot be evicted while this exists.
 pub(super) struct InUse(OwnedFd);
@@ -27,9 +27,9 @@ pub(super) struct Unused(OwnedFd);
 impl InUse {
     /// Locks a workspace's folder for a user. `None` if there is no folder.
     /// Waits for an eviction that has begun, which takes as long as a rename.
-    pub(super) fn lock(data: &Path, name: &str) -> io::Result<Option<Self>> {
+    pub(super) fn lock(root: &Path, name: &str) -> io::Result<Option<Self>> {
         loop {
-            let Some((root, place)) = open(data, name)? else { return Ok(None) };
+            let Some((root, place)) = open(root, name)? else { return Ok(None) };
             flock(&place, FlockOperation::LockShared)?;
             // An eviction may have moved the folder before this lock.
             if is_at(&root, name, &place)? {
@@ -52,8 +52,8 @@ impl AsFd for InUse {
 
 impl Unused {
     /// Locks a workspace's folder against users. `None` if there is no folder, or if it has a user.
-    pub(super) fn lock(data: &Path, name: &str) -> io::Result<Option<Self>> {
-        let Some((root, place)) = open(data, name)? else { return Ok(None) };
+    pub(super) fn lock(root: &Path, name: &str) -> io::Result<Option<Self>> {
+        let Some((root, place)) = open(root, name)? else { return Ok(None) };
         match flock(&place, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(is_at(&root, name, &place)?.then_some(Self(place))),
             Err(Errno::WOULDBLOCK) => Ok(None),
@@ -67,8 +67,8 @@ impl Unused {
     }
 }
 
-fn open(data: &Path, name: &str) -> io::Result<Option<(OwnedFd, OwnedFd)>> {
-    let Some(root) = open_root(&data.join(WORKSPACES))? else { return Ok(None) };
+fn open(root: &Path, name: &str) -> io::Result<Option<(OwnedFd, OwnedFd)>> {
+    let Some(root) = open_root(root)? else { return Ok(None) };
     let place = open_folder(&root, Path::new(name), OFlags::RDONLY)?;
     Ok(place.map(|place| (root, place)))
 }

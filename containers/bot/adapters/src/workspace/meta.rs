@@ -122,8 +122,8 @@ impl Meta {
 
 /// Opens a workspace's tree for a user and makes its folder of temporary files.
 /// `None` if the tree is missing, or if a part of its path is a link.
-pub(super) fn open_tree(data: &Path, name: &str) -> io::Result<Option<(OwnedFd, InUse)>> {
-    let Some(place) = InUse::lock(data, name)? else { return Ok(None) };
+pub(super) fn open_tree(root: &Path, name: &str) -> io::Result<Option<(OwnedFd, InUse)>> {
+    let Some(place) = InUse::lock(root, name)? else { return Ok(None) };
     match mkdirat(&place, TEMPORARY, Mode::RWXU) {
         Ok(()) | Err(Errno::EXIST) => {}
         Err(error) => return Err(error.into()),

@@ -1,4 +1,4 @@
-//! Local git workspaces: one working tree per thread, under the data directory.
+//! Local git workspaces: one working tree per thread, in one folder.
 //!
 //! Three mechanisms confine an agent to its tree. Files: the kernel resolves every path beneath the tree (`files`).
 //! Commands: a clean environment, a sandbox (`crate::sandbox`), and a process group that is killed as a whole
@@ -27,6 +27,7 @@ mod search;
 mod start;
 mod trial;
 
+pub use beneath::WORKSPACES;
 pub use credentials::secrets_of;
 pub use environment::ChildEnvironment;
 pub use evict::{DiskUsage, Evicted};

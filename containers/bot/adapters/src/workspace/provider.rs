@@ -1,8 +1,9 @@
 //! Makes and finds the workspaces of threads.
 //!
-//! Layout: `<data>/workspaces/<digest of the thread key>/{tree,home,tmp}` and `<data>/meta/<digest>.json`. A workspace is
-//! made in a folder beside its place and renamed, so it exists completely or not at all. A tree is never replaced,
-//! because it may have unsaved work. What is no tree, such as a link in its place, is set aside.
+//! Layout: `<root>/<digest of the thread key>/{tree,home,tmp}` and `<data>/meta/<digest>.json`. The root is
+//! `<data>/workspaces`, or a folder that the configuration names. A workspace is made in a folder beside its place and
+//! renamed, so it exists completely or not at all. A tree is never replaced, because it may have unsaved work. What is
+//! no tree, such as a link in its place, is set aside.
 
 use std::{
     collections::HashMap,
@@ -91,12 +92,21 @@ impl GitWorkspaces {
         Self { data_dir: data_dir.into(), root, programs, environment, settings, opening, sizes }
     }
 
+    /// Moves the workspaces to another folder, which is absolute and created when needed.
+    /// Their metadata stays in the data directory.
+    #[must_use]
+    pub fn in_folder(mut self, root: PathBuf) -> Self {
+        self.root = root;
+        self
+    }
+
     /// Returns the programs of workspaces, or why there can be none. The first call tries the sandbox out.
     pub(super) fn programs(&self) -> Result<&Arc<Programs>, &str> {
         let find = || {
             let variables = self.environment.variables();
             let home = self.environment.service_home();
-            let folders = Folders::select(variables, &self.settings.readable, &self.data_dir, home);
+            let hidden = [&*self.data_dir, &*self.root];
+            let folders = Folders::select(variables, &self.settings.readable, &hidden, home);
             Programs::find(self.environment.clone(), || choose(&self.settings, &folders)).map(Arc::new)
         };
         self.programs.get_or_init(find).as_ref().map_err(String::as_str)
@@ -186,12 +196,12 @@ impl GitWorkspaces {
 
     /// Opens the tree of a workspace, if both are there.
     async fn find(&self, name: &str) -> Result<Option<Found>, WorkspaceError> {
-        let (data, name) = (self.data_dir.clone(), name.to_owned());
+        let (data, root, name) = (self.data_dir.clone(), self.root.clone(), name.to_owned());
         blocking(move || {
             let Some(meta) = Meta::read(&data, &name)? else { return Ok(None) };
-            let tree = open_tree(&data, &name).map_err(|error| infra(&error))?;
+            let tree = open_tree(&root, &name).map_err(|error| infra(&error))?;
             // A workspace that was removed as a whole can be made anew.
-            let place = data.join(WORKSPACES).join(&name);
+            let place = root.join(&name);
             let is_there = tree.is_some() || meta.evicted || place.symlink_metadata().is_ok();
             Ok(is_there.then_some(Found { meta, tree }))
         })

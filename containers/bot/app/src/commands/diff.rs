@@ -11,8 +11,8 @@ use crate::{args::Diff, compose, terminal};
 
 /// Prints the diff, which is empty without changes.
 pub async fn run(args: Diff) -> Result<ExitCode, Failure> {
-    let sandbox = compose::sandbox(args.config.as_deref(), args.state_url.as_deref()).await?;
-    let workspaces = compose::workspaces(&compose::data_dir(args.data)?, sandbox);
+    let (config, state_url) = (args.config.as_deref(), args.state_url.as_deref());
+    let workspaces = compose::configured_workspaces(args.data, config, state_url).await?;
     let thread = ThreadKey::from_text(&args.thread).ok_or_else(|| {
         Failure::InvalidInput("the thread must be a key, such as `http:default:mine` or `cli:mine`".into())
     })?;

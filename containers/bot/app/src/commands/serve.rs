@@ -25,6 +25,7 @@ use crate::{
     shutdown::{self, ShutdownCause, ShutdownOutcome},
     signals::{Signals, StopSignal},
     terminal,
+    tree_folder::TreeFolderLock,
 };
 
 /// Timeout for sending the last spans.
@@ -50,7 +51,7 @@ pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
             StopSignal::Interrupt => interrupted(),
         }),
     };
-    let Started { core, telemetry, mut supervisor, server } = started;
+    let Started { core, telemetry, mut supervisor, server, tree_folder: _locked } = started;
 
     let cause = tokio::select! {
         signal = signals.next() => ShutdownCause::Signal(signal),
@@ -72,6 +73,7 @@ struct Started {
     telemetry: Telemetry,
     supervisor: Supervisor,
     server: services::Handle,
+    tree_folder: Option<TreeFolderLock>,
 }
 
 /// Starts the server. Spawns nothing before the last await, so that a signal can cancel it anywhere.
@@ -94,6 +96,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     let (mut connections, streams) = (plan.file.limits.of_connections(), plan.file.limits.of_streams());
     allow_open_files(connections.max);
     let disk_limit = plan.file.limits.of_workspaces();
+    let tree_folder = plan.lock_tree_folder()?;
     let (core, workspaces) = plan.build(args.store, args.state_url).await?;
     let (sandbox, network) = report_sandbox(Arc::clone(&workspaces)).await;
     let mut state = HttpState::new(core.clone(), Arc::new(parsed.map), build_stamp::build().clone());
@@ -126,7 +129,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     let server = supervisor.start(HttpService { listener, state, limits: connections });
     terminal::print(&format!("{}\n", serde_json::json!({ "listening": format!("http://{address}") })))?;
     tracing::info!(%address, sandbox, network, history = history_of(&core), "listening");
-    Ok(Started { core, telemetry, supervisor, server })
+    Ok(Started { core, telemetry, supervisor, server, tree_folder })
 }
 
 /// Returns what is kept of runs, for the log.

@@ -10,7 +10,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
-    ConfigError, dashboard, egress, grants,
+    ConfigError, dashboard, egress,
+    execution::Execution,
+    grants,
     history::{RunHistory, Worker},
     limits,
     memory::Memory,
@@ -59,6 +61,11 @@ pub struct File {
     pub tracing: ars_bot_telemetry::Tracing,
     /// The confinement of commands.
     pub sandbox: Sandbox,
+    /// Where commands run.
+    pub execution: Execution,
+    /// The folder of working trees; that of the data directory if absent.
+    #[serde(alias = "workspace_dir")]
+    pub workspace_dir: Option<PathBuf>,
     /// Viewers of the run pages.
     pub dashboard: dashboard::Dashboard,
     /// Reports of recurring friction.

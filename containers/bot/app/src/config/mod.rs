@@ -5,6 +5,7 @@
 
 pub mod dashboard;
 mod egress;
+mod execution;
 mod file;
 mod format;
 mod grants;
@@ -19,6 +20,7 @@ mod spending;
 #[cfg(test)]
 mod tests;
 
+pub use self::execution::{ExecutionKind, folder_of};
 pub use self::history::{HistoryStore, RunHistory, Worker};
 pub use self::memory::Memory;
 pub use self::providers::{REHEARSAL, configured as providers};

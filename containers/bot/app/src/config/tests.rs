@@ -133,6 +133,8 @@ fn in_camel_case() -> serde_json::Value {
             "enabled": true, "maxTokens": 700, "maxRecordsPerScope": 9,
             "worker": { "baseUrl": "https://memory.example", "tokenEnv": "MEMORY_KEY" },
         },
+        "execution": { "type": "local" },
+        "workspaceDir": "/srv/trees",
         "telemetry": { "otlpEndpoint": "http://127.0.0.1:4318" },
         "selfImprovement": { "minRuns": 3, "repo": "acme/app", "label": "friction", "top": 2 },
         "runHistory": {
@@ -207,6 +209,34 @@ fn both_spellings_of_a_key_are_named() {
     }
     let sections = parse("runHistory: {}\nrun_history: {}", Format::Yaml).unwrap_err().to_string();
     assert!(sections.contains("`runHistory`") && sections.contains("`run_history`"), "{sections}");
+    let folders = parse("workspaceDir: a\nworkspace_dir: b", Format::Yaml).unwrap_err().to_string();
+    assert!(folders.contains("`workspaceDir`") && folders.contains("`workspace_dir`"), "{folders}");
+}
+
+#[test]
+fn execution_is_local() {
+    for text in ["{}", "execution: {}", "execution: { type: local }"] {
+        assert_eq!(parse(text, Format::Yaml).unwrap().execution.kind, ExecutionKind::Local, "{text}");
+    }
+    for (text, format) in [
+        ("execution:\n  type: e2b", Format::Yaml),
+        ("execution:\n  type: cloudflare\n  url: https://x.example\n  apiKeyEnv: KEY", Format::Yaml),
+        ("[execution]\ntype = \"e2b\"", Format::Toml),
+        ("{\"execution\": {\n\"type\": \"Local\"}}", Format::Json),
+    ] {
+        let problem = parse(text, format).unwrap_err().to_string();
+        let words = ["line 2, `type`", "`execution.type`", "only `local` exists"];
+        assert!(words.iter().all(|word| problem.contains(word)), "{text}: {problem}");
+    }
+    for (text, format, key) in [
+        ("execution:\n  type: local\n  url: hunter2", Format::Yaml, "url"),
+        ("[execution]\napiKeyEnv = \"hunter2\"", Format::Toml, "apiKeyEnv"),
+        ("{\"execution\": {\"resident\": {}}}", Format::Json, "resident"),
+    ] {
+        let problem = parse(text, format).unwrap_err().to_string();
+        assert!(problem.contains("unknown field") && problem.contains(key), "{text}: {problem}");
+        assert!(!problem.contains("hunter2"), "{problem}");
+    }
 }
 
 #[test]

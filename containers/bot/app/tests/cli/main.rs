@@ -18,3 +18,4 @@ mod serve;
 mod shutdown;
 mod support;
 mod surface;
+mod tree_folder;

@@ -43,6 +43,7 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
                 .into(),
         ));
     }
+    let _locked = plan.lock_tree_folder()?;
     let (core, workspaces) = plan.build(Some(Store::Embedded), None).await?;
     let message = request.into_message(text, &core, &workspaces).await?;
     let thread = message.thread_key.clone();

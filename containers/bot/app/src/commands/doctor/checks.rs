@@ -12,6 +12,7 @@ use ars_bot_adapters::{
 use ars_bot_ports::{CodeHostError, ModelRequest, Models as _};
 use ars_types::ModelRef;
 use ars_wire::runs::ListRequest;
+use rustix::fs::{Access, access};
 use tokio::{process::Command, task::spawn_blocking, time::timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -166,6 +167,27 @@ pub(super) async fn store(plan: &Plan, state_url: Option<String>) -> Finding {
         Ok(Ok(_)) => Finding::ok(CHECK, "the state Worker answers"),
         Ok(Err(error)) => Finding::failure(CHECK, error.to_string(), mend),
         Err(_) => Finding::failure(CHECK, "the store did not answer in time", mend),
+    }
+}
+
+/// Checks the folder of working trees that the configuration names. It is not created.
+pub(super) fn tree_folder(folder: &Path) -> Finding {
+    const CHECK: &str = "workspaces";
+    const MEND: &str = "name a folder in workspaceDir that this user may write";
+    let place = folder.display();
+    let may_write = || access(folder, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK).is_ok();
+    if folder.exists() {
+        return if folder.is_dir() && may_write() {
+            Finding::ok(CHECK, format!("working trees are in {place}"))
+        } else {
+            Finding::failure(CHECK, format!("{place} is no folder that this user may write"), MEND)
+        };
+    }
+    match usable_parent(folder) {
+        Some(_) => Finding::ok(CHECK, format!("{place} does not exist yet; the first run creates it")),
+        None => {
+            Finding::failure(CHECK, format!("{place} cannot be created: a part of its path is a file"), MEND)
+        }
     }
 }
 

@@ -34,6 +34,7 @@ pub async fn run(args: Doctor) -> Result<ExitCode, Failure> {
             workspaces = plan.workspaces();
             findings.push(checks::code_host(plan.code_host.as_ref()).await);
             findings.push(checks::store(&plan, args.state_url).await);
+            findings.extend(plan.tree_folder.as_deref().map(checks::tree_folder));
         }
         Err(failure) => {
             let mend = "correct the named key or variable (docs/ars.example.toml shows every key); \

@@ -1,0 +1,152 @@
+//! `execution` and `workspaceDir`: where commands run, and where their working trees are.
+//!
+//! Not here: the sandbox of commands (`file.rs`), the lock of the folder (`tree_folder.rs`).
+
+use std::path::{Component, Path, PathBuf, absolute};
+
+use ars_bot_adapters::workspace::WORKSPACES;
+use serde::Deserialize;
+
+use super::{ConfigError, File};
+use crate::error::UnknownExecution;
+
+/// The key of the folder of working trees.
+const KEY: &str = "workspaceDir";
+
+/// `[execution]`.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Execution {
+    /// The kind.
+    #[serde(rename = "type")]
+    pub kind: ExecutionKind,
+}
+
+/// `execution.type`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum ExecutionKind {
+    /// On this machine, in the sandbox.
+    #[default]
+    Local,
+}
+
+impl TryFrom<String> for ExecutionKind {
+    type Error = UnknownExecution;
+
+    fn try_from(word: String) -> Result<Self, UnknownExecution> {
+        if word == "local" { Ok(Self::Local) } else { Err(UnknownExecution) }
+    }
+}
+
+impl File {
+    /// Returns the absolute folder of working trees, or `None` for the default one.
+    ///
+    /// A relative path is below `beside`, the folder of the configuration file.
+    /// A document of the state Worker has none.
+    pub fn tree_folder(
+        &self,
+        beside: Option<&Path>,
+        data_dir: &Path,
+    ) -> Result<Option<PathBuf>, ConfigError> {
+        let invalid = |problem: &str| ConfigError::invalid(KEY, problem);
+        let Some(wanted) = &self.workspace_dir else { return Ok(None) };
+        if wanted.as_os_str().is_empty() {
+            return Err(invalid("must be a folder"));
+        }
+        let wanted = match beside {
+            Some(beside) => beside.join(wanted),
+            None if wanted.is_relative() => {
+                return Err(invalid("must be absolute in a document of the state Worker"));
+            }
+            None => wanted.clone(),
+        };
+        let (folder, data) = (without_links(&wanted)?, without_links(data_dir)?);
+        if data.starts_with(&folder) {
+            return Err(invalid("must not contain the data directory"));
+        }
+        if folder.starts_with(&data) && folder != data.join(WORKSPACES) {
+            return Err(invalid(
+                "must be outside the data directory, or its folder `workspaces`, the default",
+            ));
+        }
+        Ok(Some(folder))
+    }
+}
+
+/// Returns the folder of a configuration file, which relative paths in it are relative to.
+pub fn folder_of(file: &Path) -> Option<PathBuf> {
+    absolute(file).ok()?.parent().map(Path::to_path_buf)
+}
+
+/// Returns an absolute path without links and `..`. Its end need not exist.
+fn without_links(path: &Path) -> Result<PathBuf, ConfigError> {
+    let path = absolute(path).map_err(|_| ConfigError::invalid(KEY, "cannot be made an absolute path"))?;
+    let mut real = PathBuf::new();
+    for part in path.components() {
+        if part == Component::ParentDir {
+            real.pop();
+            continue;
+        }
+        real.push(part);
+        // What does not exist is no link.
+        real = real.canonicalize().unwrap_or(real);
+    }
+    Ok(real)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use super::*;
+    use crate::config::{Format, parse};
+
+    fn folder(text: &str, beside: Option<&Path>, data: &Path) -> Result<Option<PathBuf>, String> {
+        let file = parse(text, Format::Yaml).map_err(|error| error.to_string())?;
+        file.tree_folder(beside, data).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn folder_is_relative_to_the_configuration_file() {
+        let machine = tempfile::tempdir().unwrap();
+        let (etc, data) = (machine.path().join("etc"), machine.path().join("data"));
+        let real = machine.path().canonicalize().unwrap();
+        let expected = |name: &str| Ok(Some(real.join(name)));
+        assert_eq!(folder("{}", Some(&etc), &data), Ok(None));
+        assert_eq!(folder("workspaceDir: trees", Some(&etc), &data), expected("etc/trees"));
+        assert_eq!(folder("workspace_dir: ./a/../../trees", Some(&etc), &data), expected("trees"));
+        let whole = format!("workspaceDir: {}", machine.path().join("trees").display());
+        for beside in [None, Some(&*etc)] {
+            assert_eq!(folder(&whole, beside, &data), expected("trees"));
+        }
+        assert_eq!(folder_of(&etc.join("ars.yaml")), Some(etc));
+    }
+
+    #[test]
+    fn folder_is_apart_from_the_data_directory() {
+        let machine = tempfile::tempdir().unwrap();
+        let data = machine.path().join("data");
+        for name in ["meta", "memory"] {
+            fs::create_dir_all(data.join(name)).unwrap();
+        }
+        symlink(data.join("meta"), machine.path().join("link")).unwrap();
+        for name in
+            ["data", "data/meta", "data/memory/trees", "data/workspaces/a", "data/x/../meta", "link/a"]
+        {
+            let problem = folder(&format!("workspaceDir: {name}"), Some(machine.path()), &data).unwrap_err();
+            assert!(problem.starts_with("workspaceDir: must"), "{name}: {problem}");
+        }
+        for name in [".", "/", "''"] {
+            let problem = folder(&format!("workspaceDir: {name}"), Some(machine.path()), &data).unwrap_err();
+            assert!(problem.starts_with("workspaceDir: must"), "{name}: {problem}");
+        }
+        for name in ["data/workspaces", "database"] {
+            let real = machine.path().canonicalize().unwrap().join(name);
+            let found = folder(&format!("workspaceDir: {name}"), Some(machine.path()), &data);
+            assert_eq!(found, Ok(Some(real)));
+        }
+        let problem = folder("workspaceDir: trees", None, &data).unwrap_err();
+        assert!(problem.contains("workspaceDir") && problem.contains("absolute"), "{problem}");
+    }
+}

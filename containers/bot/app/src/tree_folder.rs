@@ -1,0 +1,46 @@
+//! The folder of working trees that `workspaceDir` names, and its lock.
+//!
+//! The metadata of the trees and the live runs are in the data directory. Processes of two data directories would evict
+//! and set aside each other's trees in one folder, so one process at a time runs requests in it.
+
+use std::{
+    fs::{DirBuilder, File, TryLockError},
+    os::unix::fs::DirBuilderExt as _,
+    path::Path,
+};
+
+use anyhow::Context as _;
+
+use crate::commands::Failure;
+
+/// The mode of a new folder: this user only.
+const PRIVATE: u32 = 0o700;
+
+/// Holds the folder until dropped; the kernel releases it when the process is killed.
+pub struct TreeFolderLock {
+    _folder: File,
+}
+
+impl TreeFolderLock {
+    /// Makes the folder if needed and locks it, or fails if another process holds it.
+    pub fn take(folder: &Path) -> Result<Self, Failure> {
+        let place = folder.display();
+        let opened = || {
+            DirBuilder::new().recursive(true).mode(PRIVATE).create(folder)?;
+            File::open(folder)
+        };
+        let opened = opened().with_context(|| format!("workspaceDir: {place} cannot be used"));
+        let opened = opened.map_err(Failure::Unavailable)?;
+        match opened.try_lock() {
+            Ok(()) => Ok(Self { _folder: opened }),
+            Err(TryLockError::WouldBlock) => Err(Failure::Conflict(format!(
+                "workspaceDir: another process uses {place}: wait for its end, or name another folder"
+            ))),
+            Err(TryLockError::Error(error)) => {
+                let error =
+                    anyhow::Error::new(error).context(format!("workspaceDir: {place} cannot be locked"));
+                Err(Failure::Unavailable(error))
+            }
+        }
+    }
+}
