@@ -60,7 +60,8 @@ pub fn run_in_background(context: &raw::ObjectContext, task: impl Future<Output 
     context.wait_until(&start_task(task));
 }
 
-/// Ends the object once this instance is retired, with the calls in flight that another instance cannot see.
+/// Ends the object once this instance is retired.
+/// Its calls in flight, which another instance cannot see, end with it.
 pub fn end_when_retired(context: &raw::ObjectContext) -> RetirementWatch {
     let (context, changes) = (context.clone(), Changes::new());
     let (watch, handle) = abortable(async move {

@@ -14,7 +14,8 @@ use crate::call::start_task;
 use crate::owner::options;
 use crate::{raw, raw::describe, read_within};
 
-/// Milliseconds in which the head of an answer arrives. A measurement of the disk is the slowest of them.
+/// Milliseconds in which the head of an answer arrives.
+/// A measurement of the disk is the slowest of them.
 const HEAD_MS: f64 = 150_000.0;
 /// Milliseconds without a byte of an answer after which its connection counts as lost.
 const SILENCE_MS: f64 = 60_000.0;

@@ -117,7 +117,8 @@ impl Stores {
 }
 
 impl Kept {
-    /// Returns what is kept. `--store` and `--state-url` choose the place only; a Worker always has a ledger.
+    /// Returns what is kept.
+    /// `--store` and `--state-url` choose the place only; a Worker always has a ledger.
     fn of(configured: Option<HistoryStore>, to_worker: bool) -> Self {
         match configured {
             Some(HistoryStore::None) => Self::Nothing,

@@ -10,7 +10,7 @@ use super::{
 /// Time of every item.
 pub(super) const TIME: &str = "2026-01-02T03:04:05Z";
 /// Base of all addresses in answers.
-const WEB: &str = "https://h.test";
+pub(super) const WEB: &str = "https://h.test";
 
 pub(super) fn user(login: &str) -> Value {
     let url = |part: &str| format!("{WEB}/api/v3/users/{login}{part}");

@@ -25,6 +25,7 @@ use super::{
     auth::{self, App},
     fault::Fault,
     git,
+    render::WEB,
     request::Request,
     route::route,
     state::{FakeItem, FakeRepository, HostState, Seen},
@@ -269,13 +270,21 @@ fn sent(shared: &Shared, answer: Answer, fault: Option<Fault>) -> Response<Body>
         let base = if is_address { format!("http://{}", shared.authority) } else { String::new() };
         response = response.header(name, format!("{base}{value}"));
     }
+    // Official clients refuse addresses of another host.
+    let body = match String::from_utf8(answer.body) {
+        Ok(text) if answer.media_type.contains("json") => {
+            text.replace(WEB, &format!("http://{}", shared.authority)).into_bytes()
+        }
+        Ok(text) => text.into_bytes(),
+        Err(binary) => binary.into_bytes(),
+    };
     if fault == Some(Fault::Truncated) {
-        let half = answer.body[..answer.body.len() / 2].to_vec();
+        let half = body[..body.len() / 2].to_vec();
         let broken = Err(std::io::Error::other("the connection ends"));
         let parts: Vec<Result<Vec<u8>, std::io::Error>> = vec![Ok(half), broken];
         return response.body(Body::from_stream(futures::stream::iter(parts))).unwrap();
     }
-    response.body(Body::from(answer.body)).unwrap()
+    response.body(Body::from(body)).unwrap()
 }
 
 /// Serves a log from the storage, which rejects a credential as a real one does.

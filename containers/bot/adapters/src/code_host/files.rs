@@ -91,7 +91,8 @@ pub(super) async fn search(
     Ok(Listed { entries: found.items.into_iter().map(hit).collect(), truncated })
 }
 
-/// Adds the repository to the words of a search, which may neither name another scope nor lift this one by an operator.
+/// Adds the repository to the words of a search.
+/// They may neither name another scope nor lift this one by an operator.
 pub(super) fn qualified(repository: &RepoSlug, query: &str) -> Result<String, CodeHostError> {
     const SCOPES: [&str; 4] = ["repo:", "org:", "user:", "enterprise:"];
     const OPERATORS: [&str; 3] = ["OR", "AND", "NOT"];

@@ -83,7 +83,8 @@ pub(crate) struct Folders {
 }
 
 impl Folders {
-    /// Selects them. `hidden` are the data directory and the folder of workspaces, `home` is the user's home directory.
+    /// Selects them.
+    /// `hidden` are the data directory and the folder of workspaces, `home` is the user's home directory.
     pub(crate) fn select(
         variables: &[(OsString, OsString)],
         readable: &[PathBuf],

@@ -1,4 +1,4 @@
-//! Opens folders of the data directory and of workspaces beneath an opened one, without following links.
+//! Opens folders of the data directory and of workspaces without following links.
 //!
 //! All calls block.
 
@@ -30,7 +30,8 @@ pub(super) fn open_folder(within: &impl AsFd, path: &Path, access: OFlags) -> io
 pub(super) const BENEATH: ResolveFlags =
     ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 
-/// Opens the data directory or the folder of workspaces, whose path the operator chose; `None` if there is none yet.
+/// Opens the data directory or the folder of workspaces; `None` if there is none yet.
+/// The operator chose the path.
 pub(super) fn open_root(path: &Path) -> io::Result<Option<OwnedFd>> {
     match openat(CWD, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
         Ok(folder) => Ok(Some(folder)),

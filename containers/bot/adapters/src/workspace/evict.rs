@@ -246,7 +246,11 @@ async fn remove(programs: &Programs, place: &Path) {
     let writable = ["-R", "u+rwX", "--", "."];
     for (program, arguments) in [("rm", &content[..]), ("chmod", &writable), ("rm", &content)] {
         let folders = place.to_path_buf();
-        let _ = blocking(move || Ok(make_folders(&folders))).await;
+        let _ = blocking(move || {
+            make_folders(&folders);
+            Ok(())
+        })
+        .await;
         if let Err(error) = run(programs, program, place, arguments).await {
             tracing::warn!(place = %place.display(), %error, "{program} failed in an evicted workspace");
         }
@@ -266,7 +270,8 @@ fn make_folders(place: &Path) {
     }
 }
 
-/// Removes a folder whose own folders are empty, with files of the service beside them. Returns whether it is gone.
+/// Removes a folder whose own folders are empty, with files of the service beside them.
+/// Returns whether it is gone.
 fn remove_empty(place: &Path) -> bool {
     let mut are_gone = true;
     for name in FOLDERS {

@@ -1,8 +1,8 @@
 //! Checkpoints: the working tree as a commit below `refs/ars` of the mirror.
 //!
 //! Untracked files are part of it, ignored ones are not, and the tree with its index is unchanged: the commit is made
-//! with a copy of the index. Tips of other local branches and stashes are further parents of it. Its objects travel as a pack from a program of the tree's user to one of root, so neither
-//! works in the other's repository.
+//! with a copy of the index. Tips of other local branches and stashes are further parents of it. Its objects travel as
+//! a pack from a program of the tree's user to one of root, so neither works in the other's repository.
 
 use std::{
     collections::BTreeSet,
