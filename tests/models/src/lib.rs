@@ -15,7 +15,7 @@ pub enum Client {
     Anthropic,
     /// `openai`.
     OpenAi,
-    /// PyGithub.
+    /// `PyGithub`.
     GitHub,
 }
 

@@ -136,7 +136,8 @@ async fn issues_and_comments_are_written() {
     let issue = world.host.create_issue(&app(), &new).await.unwrap();
     opened(&world).await;
     let filter = IssueFilter { state: Some(IssueState::Open), labels: vec!["bug".into()] };
-    assert_eq!(world.host.issues(&app(), &filter).await.unwrap().entries, [issue.clone()]);
+    let filed = world.host.issues(&app(), &filter).await.unwrap().entries;
+    assert_eq!(filed, std::slice::from_ref(&issue));
     let all = world.host.issues(&app(), &IssueFilter::default()).await.unwrap().entries;
     assert_eq!(all.len(), 1, "a pull request is no issue");
     let comment = world.host.comment(&app(), issue.number, "working").await.unwrap();

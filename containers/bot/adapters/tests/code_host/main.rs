@@ -1,5 +1,7 @@
 //! The adapter of the code host against the fake GitHub.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod credentials;
 mod faults;
 mod flows;
