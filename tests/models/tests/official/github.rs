@@ -1,4 +1,4 @@
-//! PyGithub against the fake code host.
+//! `PyGithub` against the fake code host.
 
 use ars_testkit::github::{FakeGitHub, Fault};
 use ars_tests_models::{Client, run};
