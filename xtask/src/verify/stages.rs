@@ -62,6 +62,9 @@ fn subjects() -> Result<()> {
     let step = Step::begin("state Worker");
     let built = edge::build_state_worker(&|line| step.update(line))?;
     step.done(&format!("{} kB compressed", built.gzip_bytes / 1000));
+    let step = Step::begin("resident Worker");
+    let built = edge::build_resident_worker(&|line| step.update(line))?;
+    step.done(&format!("{} kB compressed", built.gzip_bytes / 1000));
     let step = Step::begin("Worker of the platform's tests");
     edge::build_worker(&edge::repo_root().join(PLATFORM_WORKER), &|line| step.update(line))?;
     step.done("");
