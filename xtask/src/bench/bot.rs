@@ -24,6 +24,8 @@ const RELEASED: &str = "release";
 const TESTED: &str = "dev";
 /// The tokens of the measured bot and Worker; they live as long as the measurement.
 const TOKEN: &str = "bench";
+/// The viewer of this machine, which mode `none` of the dashboard admits, reads every run.
+pub(super) const READS_ALL_RUNS: &str = "[grants.\"access:loopback\"]\nchannels = \"all\"\n";
 /// The measured runs and their viewers have one token, so its limits are off.
 const LIMITS: &str = "[limits]\nrequestsPerMinute = 0\nrunsPerCaller = 0\nruns = 0\nfollowUps = 0\nconnections = 0\n\
     connectionsPerPeer = 0\nstreams = 0\nstreamsPerPeer = 0\n";
@@ -203,7 +205,7 @@ fn place(dir: &Path, turns: u32, sandbox: Option<&str>) -> Result<TempDir> {
         ensure!(status.success(), "git {}", step[0]);
     }
     let config = format!(
-        "{LIMITS}{}[telemetry]\nprometheus = true\n[agents.coding]\nturns = {turns}\n[[repositories]]\nname = \"bench/bench\"\norigin = {}\n",
+        "{LIMITS}{READS_ALL_RUNS}{}[telemetry]\nprometheus = true\n[agents.coding]\nturns = {turns}\n[[repositories]]\nname = \"bench/bench\"\norigin = {}\n",
         sandbox.map(|keys| format!("[sandbox]\n{keys}\n")).unwrap_or_default(),
         json!(repository.to_string_lossy())
     );

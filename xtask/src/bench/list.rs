@@ -19,6 +19,7 @@ use rusqlite::Connection as Database;
 use serde_json::Value;
 
 use super::aims::{LIST, Verdicts};
+use super::bot::READS_ALL_RUNS;
 use super::report::median;
 use super::serve::Serve;
 use super::state;
@@ -252,13 +253,10 @@ impl Request {
     }
 }
 
-/// The viewer of this machine, which mode `none` of the dashboard admits, reads every run.
-const CONFIG: &str = "[grants.\"access:loopback\"]\nchannels = \"all\"\n";
-
 /// Starts the bot with an embedded store.
 fn serve(ars: &Path, data: &Path) -> Result<Serve> {
     let config = data.join("ars.toml");
-    std::fs::write(&config, CONFIG)?;
+    std::fs::write(&config, READS_ALL_RUNS)?;
     Serve::start(ars, data, |command| {
         command.args(["--store", "embedded", "--data-dir"]).arg(data).arg("--config").arg(config).env_clear();
     })

@@ -93,8 +93,8 @@ pub const TABLE: &[Row] = &[
     row("memory.forget", r#"{"id":"mem:org:acme:1"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
     row("friction.report", "{}", "xxx++++", "xxdd++++", "xxxd++++"),
     row("friction.analyze", "{}", "xxx----", "xx------", NONE),
-    // Absent without a code host.
-    row("friction.propose", "{}", "xxx----", "xx------", NONE),
+    // Absent without a code host. Its first word begins a command, so its text is an error.
+    row("friction.propose", "{}", "xxx----", "xx------", "xxxddddd"),
     row("schedule.list", "{}", "xxx++++", "xxddd+++", "xxxdd+++"),
 ];
 
