@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use ars_bot_core::commands::{Caller, catalogue};
-use ars_commands::{RawInput, Surface};
+use ars_commands::{Capability, RawInput, Surface};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -93,8 +93,8 @@ pub const TABLE: &[Row] = &[
     row("memory.forget", r#"{"id":"mem:org:acme:1"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
     row("friction.report", "{}", "xxx++++", "xxdd++++", "xxxd++++"),
     row("friction.analyze", "{}", "xxx----", "xx------", NONE),
-    // Absent without a code host. Its first word begins a command, so its text is an error.
-    row("friction.propose", "{}", "xxx----", "xx------", "xxxddddd"),
+    // Absent without a code host, so its text is for a model.
+    row("friction.propose", "{}", "xxx----", "xx------", NONE),
     row("schedule.list", "{}", "xxx++++", "xxddd+++", "xxxdd+++"),
 ];
 
@@ -187,7 +187,9 @@ async fn callers_get_the_outcome_of_the_table() {
         }
         for caller in &TOKENS {
             by_mcp.push(letter(Surface::Mcp, &mcp(&bot(Viewer::Plain).await, caller, row, "mcp-ci").await));
-            let is_text = catalogue().get(row.id, Surface::Chat).is_some();
+            let is_text = catalogue()
+                .get(row.id, Surface::Chat)
+                .is_some_and(|definition| definition.capability != Some(Capability::CodeHost));
             let answer = chat(&bot(Viewer::Plain).await, caller, row, "http-ci").await;
             // A message that is no command is for a model.
             let letter = letter(Surface::Chat, &answer);
