@@ -1,6 +1,6 @@
 //! The routes over the registry and the objects of all residents.
 //!
-//! [`prepare`] makes every check that has its HTTP status; [`perform`] does the work, whose answer a streamed
+//! [`prepare()`] makes every check that has its HTTP status; [`perform()`] does the work, whose answer a streamed
 //! route sends as one document. Not here: bearers, which the shell compares, and the transport.
 
 mod perform;
