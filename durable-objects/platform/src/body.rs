@@ -80,7 +80,7 @@ impl Chunks {
     }
 }
 
-/// A body that broke off, or whose next piece did not arrive in time.
+/// A body that broke off, or the next piece of which did not arrive in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the connection broke off")]
 pub struct BrokenOff;

@@ -45,7 +45,7 @@ pub struct Incoming {
 }
 
 impl Container {
-    /// Returns the object's container, whose server listens on `port`; `None` for an object without one.
+    /// Returns the object's container with a server on `port`; `None` for an object without one.
     pub fn of(context: &raw::ObjectContext, port: u16) -> Option<Self> {
         let inner = context.container()?;
         Some(Self { context: context.clone(), inner, port, is_watched: Rc::default() })

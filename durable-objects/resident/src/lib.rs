@@ -32,7 +32,7 @@ pub const REGISTRY_BINDING: &str = "RESIDENT_REGISTRY";
 pub const REGISTRY_NAME: &str = "registry";
 /// The path of a resident for calls that are answered as a whole, with their status.
 pub const CALL_PATH: &str = "/call";
-/// The path of a resident for calls whose answer is streamed.
+/// The path of a resident for calls with a streamed answer.
 pub const STREAM_PATH: &str = "/stream";
 /// The path of the registry.
 pub const REGISTRY_PATH: &str = "/registry";

@@ -137,7 +137,7 @@ impl Host for LocalHost {
     }
 
     async fn stop(&self) -> Result<(), HostError> {
-        // Nobody opens the disk while it is removed.
+        // The disk is not opened while it is removed.
         let _guard = self.starting.lock().await;
         let daemon = self.daemon.take();
         if let Some(daemon) = daemon {

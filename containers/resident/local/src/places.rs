@@ -83,7 +83,7 @@ impl Places {
         remove(&gone)
     }
 
-    /// Returns the disks whose removal an earlier process began.
+    /// Returns the disks that an earlier process began to remove.
     pub(crate) fn leftovers(&self) -> io::Result<Vec<PathBuf>> {
         let mut found = Vec::new();
         for entry in fs::read_dir(&self.base)? {

@@ -121,7 +121,7 @@ async fn offboard(fleet: &impl Fleet, record: Record, dry_run: bool) -> Result<R
     Reply::ok(&tear_down(fleet, &record).await)
 }
 
-/// Tears down a resident whose row is removed. A part that fails is an entry of the report.
+/// Tears down a resident after its row was removed. A part that fails is an entry of the report.
 async fn tear_down(fleet: &impl Fleet, record: &Record) -> OffboardReport {
     let call = Call::Offboard { record: Box::new(record.clone()), dry_run: false };
     let error = match fleet.resident(&record.resource, call).await {

@@ -1,4 +1,4 @@
-//! The hourly sweep, and the work after a cycle: trees that nobody uses, and a measurement of the disk.
+//! The hourly sweep, and the work after a cycle: unused trees, and a measurement of the disk.
 
 use std::rc::Rc;
 
@@ -18,7 +18,7 @@ use crate::{Fault, Host};
 pub(super) struct Swept {
     /// Evicted threads with the reason.
     pub evicted: Vec<(Binding, &'static str)>,
-    /// Threads whose trees stay.
+    /// Threads that keep their trees.
     pub kept: Vec<StrictThreadKey>,
 }
 
@@ -44,7 +44,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         Ok(())
     }
 
-    /// Evicts trees that are too old, clean and idle, or whose branch is gone.
+    /// Evicts trees that are too old, clean and idle, or without their branch.
     pub(super) async fn sweep(self: &Rc<Self>) -> Result<Swept, Fault> {
         let mut swept = Swept::default();
         let Some(record) = self.store.record()? else { return Ok(swept) };

@@ -30,7 +30,7 @@ pub struct Container {
     pub markers: Markers,
     pub trees: BTreeMap<String, Tree>,
     pub checkpoints: u32,
-    /// Users whose processes were killed.
+    /// Users of killed processes.
     pub killed: BTreeSet<String>,
 }
 

@@ -68,7 +68,7 @@ pub enum StepInput {
     },
     /// Of `Checkpoint`.
     Checkpoint {
-        /// The run whose work is saved. Without one, the name of the thread's folder takes its place.
+        /// The run that made the work. Without one, the name of the thread's folder takes its place.
         run: Option<RunId>,
     },
 }

@@ -52,6 +52,6 @@ pub struct CancelAnswer {
 /// A measurement of the disk.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DiskRequest {
-    /// Threads whose trees are measured one by one.
+    /// Threads with trees to measure one by one.
     pub threads: Vec<StrictThreadKey>,
 }

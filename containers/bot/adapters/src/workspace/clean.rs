@@ -9,7 +9,7 @@ use ars_bot_ports::WorkspaceError;
 
 use super::git::{CALL_TIMEOUT, Git, Limits};
 
-/// Limits of a check, of whose output the first byte decides.
+/// Limits of a check. The first byte of its output decides.
 const CHECK: Limits = Limits { time: CALL_TIMEOUT, output: 4 << 10 };
 /// Limits of a listing of the index.
 const INDEX: Limits = Limits { time: CALL_TIMEOUT, output: 64 << 20 };
@@ -33,7 +33,7 @@ pub(super) async fn is_clean(git: &Git<'_>, base: Option<&str>) -> Result<bool, 
     Ok(prints_nothing(git, &own).await? && !has_worktrees(git.place))
 }
 
-/// Returns whether the index has files whose changes git does not look at, or is too long to tell.
+/// Returns whether the index has files that git does not compare, or is too long to tell.
 async fn has_hidden_files(git: &Git<'_>) -> Result<bool, WorkspaceError> {
     let answer = git.run(git.inside(&["ls-files", "-v"]), INDEX).await?.succeeded()?;
     let is_plain = |line: &[u8]| line.is_empty() || line.starts_with(b"H ");
@@ -45,7 +45,7 @@ async fn prints_nothing(git: &Git<'_>, arguments: &[&str]) -> Result<bool, Works
     Ok(answer.output.is_empty() && answer.dropped == 0)
 }
 
-/// Returns whether the repository has further worktrees, whose changes the checks do not see.
+/// Returns whether the repository has further worktrees. The checks do not see their changes.
 fn has_worktrees(place: &Path) -> bool {
     let folder = place.join("tree/.git/worktrees");
     folder.symlink_metadata().is_ok()

@@ -170,7 +170,7 @@ impl GitWorkspaces {
         .await
     }
 
-    /// Returns the metadata of a workspace whose tree is clean and can be cloned again.
+    /// Returns the metadata of a workspace with a clean tree that can be cloned again.
     async fn evictable(
         &self,
         programs: &Programs,
@@ -270,7 +270,7 @@ fn make_folders(place: &Path) {
     }
 }
 
-/// Removes a folder whose own folders are empty, with files of the service beside them.
+/// Removes a folder with empty folders, and files of the service beside them.
 /// Returns whether it is gone.
 fn remove_empty(place: &Path) -> bool {
     let mut are_gone = true;

@@ -19,7 +19,7 @@ use crate::support::{Machine, Running, Server, answering, run};
 /// The age of a tree that may be evicted.
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Writes a configuration whose working trees are beside it in `trees`.
+/// Writes a configuration with working trees beside it, in `trees`.
 /// Its path, and that of the trees.
 fn configured(machine: &Machine) -> (String, PathBuf) {
     let config = machine.file("ars.yaml", "workspaceDir: trees\nexecution: { type: local }\n");

@@ -36,7 +36,7 @@ pub(super) fn find(named: &str, actor: &Actor, settings: &Settings) -> Option<Re
 
 /// Checks the gate of a repository known by its name.
 pub(crate) fn authorize_name(actor: &Actor, settings: &Settings, name: &str) -> Result<(), Refusal> {
-    // A slug is the place of each configured repository whose origin ends with it, under any name.
+    // A slug is the place of each configured repository with an origin of that slug, under any name.
     let is_place =
         |known: &&Repository| origin::slug(&known.origin).is_some_and(|slug| slug.eq_ignore_ascii_case(name));
     for known in settings.repositories.iter().filter(is_place) {
