@@ -4,7 +4,8 @@
 
 use ars_events::clean;
 use ars_types::RefName;
-use serde::Serialize;
+use serde::{Deserialize as _, Serialize};
+use serde_json::Value;
 
 use crate::lifecycle::StateWord;
 
@@ -147,6 +148,15 @@ impl Token {
         }
     }
 
+    /// Returns the token that starts the text of an error, or `None` for a text of another form.
+    pub fn of_error(error: &str) -> Option<Self> {
+        let starts = |token: &Self| {
+            let rest = error.strip_prefix(token.parts().0);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(": ") || rest.starts_with(" at "))
+        };
+        Self::ALL.into_iter().find(starts)
+    }
+
     /// Returns what the client must do before it may repeat the call.
     pub const fn needs(self) -> Option<&'static str> {
         match self {
@@ -211,6 +221,21 @@ impl Refusal {
         Self { default_ref: Some(default_ref), ..Self::new(Token::NeedsRef, &detail) }
     }
 
+    /// Parses the body of an answer. Returns `None` for a body that is no rejection of the register.
+    pub fn of_body(body: &Value) -> Option<Self> {
+        let text = |field: &str| body.get(field).and_then(Value::as_str);
+        let error = text("error")?;
+        let token = Token::of_error(error)?;
+        Some(Self {
+            token,
+            error: clean(error, ERROR_MAX_CHARS),
+            needs: token.needs(),
+            default_ref: text("defaultRef").and_then(|name| RefName::parse(name).ok()),
+            state: body.get("state").and_then(|state| StateWord::deserialize(state).ok()),
+            reason: text("reason").map(|reason| clean(reason, ERROR_MAX_CHARS)),
+        })
+    }
+
     /// Adds the state of the resident.
     #[must_use]
     pub fn in_state(mut self, state: StateWord) -> Self {
@@ -226,6 +251,21 @@ impl Refusal {
     /// Returns the HTTP status.
     pub const fn status(&self) -> u16 {
         self.token.parts().1
+    }
+
+    /// Returns the default branch, of an attach that needs a ref.
+    pub const fn default_ref(&self) -> Option<&RefName> {
+        self.default_ref.as_ref()
+    }
+
+    /// Returns the state of the resident, where the rejection names it.
+    pub const fn state(&self) -> Option<StateWord> {
+        self.state
+    }
+
+    /// Returns the reason of the state, where the rejection names it.
+    pub fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
     }
 
     /// Returns the text of the error.
@@ -265,6 +305,23 @@ mod tests {
         assert_eq!(body["state"], "warm");
         let body = json(Refusal::new(Token::AttachFailed, "at worktree-clone: exit 1"));
         assert_eq!(body["error"], "attach-failed at worktree-clone: exit 1");
+    }
+
+    #[test]
+    fn rejections_survive_the_wire() {
+        let main = RefName::parse("main").unwrap();
+        let rejections = Token::ALL.into_iter().map(|token| Refusal::new(token, "why")).chain([
+            Refusal::needs_ref(main),
+            Refusal::not_serviceable(StateWord::Degraded, "disk-full: no room"),
+            Refusal::new(Token::AttachFailed, "at worktree-clone: exit 1"),
+        ]);
+        for refusal in rejections {
+            let body = serde_json::to_value(&refusal).unwrap();
+            assert_eq!(Refusal::of_body(&body), Some(refusal));
+        }
+        for body in [serde_json::json!({"error": ""}), serde_json::json!({"error": "evictedly"})] {
+            assert_eq!(Refusal::of_body(&body), None);
+        }
     }
 
     #[test]

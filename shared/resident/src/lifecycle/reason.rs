@@ -137,10 +137,8 @@ impl DegradedCause {
         matches!(self, Self::HostUnreachable | Self::StepFailed(_) | Self::DiskFull)
     }
 
-    /// Returns whether agents start on the resident nevertheless. This is an allow-list.
-    pub const fn is_serviceable(self) -> bool {
-        matches!(self, Self::HostUnreachable | Self::AlarmMissed)
-    }
+    /// The causes with which agents start on the resident nevertheless.
+    pub const SERVICEABLE: [Self; 2] = [Self::HostUnreachable, Self::AlarmMissed];
 }
 
 impl DownCause {
@@ -170,15 +168,6 @@ impl Stage {
             Self::Restoring => Some("rehydrating".to_owned()),
             Self::Degraded(reason) => Some(reason.to_string()),
             Self::Down(reason) => Some(reason.to_string()),
-        }
-    }
-
-    /// Returns whether agents start on the resident.
-    pub const fn is_serviceable(&self) -> bool {
-        match self {
-            Self::Warm | Self::Refreshing => true,
-            Self::Degraded(reason) => reason.cause.is_serviceable(),
-            Self::Onboarding | Self::Restoring | Self::Down(_) => false,
         }
     }
 }

@@ -4,7 +4,7 @@ use ars_types::{RefName, UnixMillis};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::lifecycle::{LastRestore, StateWord};
+use crate::lifecycle::{DegradedCause, LastRestore, StateWord};
 use crate::names::{Resource, Sha};
 use crate::output::ERROR_EXIT;
 use crate::pool::PoolUser;
@@ -40,6 +40,20 @@ pub struct StatusAnswer {
     pub state: StateWord,
     /// Reason, or `null`.
     pub reason: Option<String>,
+}
+
+impl StatusAnswer {
+    /// Returns whether agents start on the resident. The reasons of a degraded one are an allow-list.
+    pub fn is_serviceable(&self) -> bool {
+        let cause = self.reason.as_deref().and_then(|reason| Some(reason.split_once(':')?.0));
+        let is_allowed =
+            |cause| DegradedCause::SERVICEABLE.iter().any(|allowed| allowed.to_string() == cause);
+        match self.state {
+            StateWord::Warm | StateWord::Refreshing => true,
+            StateWord::Degraded => cause.is_some_and(is_allowed),
+            StateWord::Onboarding | StateWord::Restoring | StateWord::Down => false,
+        }
+    }
 }
 
 /// A step of an attach or an operation.

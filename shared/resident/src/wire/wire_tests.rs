@@ -233,3 +233,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn agents_start_on_allowed_states_only() {
+    use StateWord::{Degraded, Down, Onboarding, Refreshing, Restoring, Warm};
+    let serves = |state, reason: Option<&str>| {
+        StatusAnswer { state, reason: reason.map(str::to_owned) }.is_serviceable()
+    };
+    assert!(serves(Warm, None) && serves(Refreshing, None));
+    assert!(serves(Degraded, Some("github-unreachable: 503")));
+    assert!(serves(Degraded, Some("alarm-missed: no schedule")));
+    for reason in [None, Some("disk-full: 1 MiB"), Some("alarm-missed"), Some("new-cause: alarm-missed: x")] {
+        assert!(!serves(Degraded, reason), "{reason:?}");
+    }
+    assert!(![Onboarding, Restoring, Down].into_iter().any(|state| serves(state, Some("alarm-missed: x"))));
+}

@@ -1,0 +1,143 @@
+//! The residents port: repository environments that are kept warm between runs.
+//!
+//! One method per route of the resident Worker, over its wire types. Implemented by a client of the Worker, and by an
+//! engine on this machine. Not here: the choice between a resident and a local tree, and the workspace on a resident
+//! (`ars-bot-adapters`).
+
+use ars_resident::{
+    refusal::Refusal,
+    wire::{
+        AttachAnswer, AttachRequest, DetachAnswer, DetachRequest, ExecAnswer, ExecRequest, OffboardPlan,
+        OffboardReport, OffboardRequest, OnboardAnswer, OnboardRequest, OpAnswer, OpRequest, OpStatus,
+        ReadAnswer, ReadRequest, RebuildPlan, RebuildRequest, ReconfigureAnswer, ReconfigureRequest,
+        ResidentsAnswer, StatusAnswer, StatusRequest, WriteAnswer, WriteRequest,
+    },
+};
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+/// Residents: their registry, and the trees of threads in them.
+///
+/// A cancelled call returns [`ResidentsError::Cancelled`] at once. Work that the resident began runs to its end.
+#[async_trait]
+pub trait Residents: Send + Sync {
+    /// Adds a repository and starts its provisioning.
+    async fn onboard(
+        &self,
+        request: &OnboardRequest,
+        cancel: &CancellationToken,
+    ) -> Result<OnboardAnswer, ResidentsError>;
+
+    /// Removes a repository, or plans that. A part that could not be removed is an entry of the report.
+    async fn offboard(
+        &self,
+        request: &OffboardRequest,
+        cancel: &CancellationToken,
+    ) -> Result<Offboarded, ResidentsError>;
+
+    /// Changes the record of a repository.
+    async fn reconfigure(
+        &self,
+        request: &ReconfigureRequest,
+        cancel: &CancellationToken,
+    ) -> Result<ReconfigureAnswer, ResidentsError>;
+
+    /// Discards the snapshots of a repository and provisions it anew, or plans that.
+    async fn rebuild(
+        &self,
+        request: &RebuildRequest,
+        cancel: &CancellationToken,
+    ) -> Result<RebuildPlan, ResidentsError>;
+
+    /// Returns every resident with its live view.
+    async fn list(&self, cancel: &CancellationToken) -> Result<ResidentsAnswer, ResidentsError>;
+
+    /// Returns the state of a resident. The registry is asked each time.
+    async fn status(
+        &self,
+        request: &StatusRequest,
+        cancel: &CancellationToken,
+    ) -> Result<StatusAnswer, ResidentsError>;
+
+    /// Binds a thread to a ref and prepares its tree.
+    async fn attach(
+        &self,
+        request: &AttachRequest,
+        cancel: &CancellationToken,
+    ) -> Result<AttachAnswer, ResidentsError>;
+
+    /// Removes the tree of a thread, unless that would lose work. The binding stays.
+    async fn detach(
+        &self,
+        request: &DetachRequest,
+        cancel: &CancellationToken,
+    ) -> Result<DetachAnswer, ResidentsError>;
+
+    /// Runs an operation of the command table without a model. A failing command is a result.
+    async fn op(&self, request: &OpRequest, cancel: &CancellationToken) -> Result<OpReply, ResidentsError>;
+
+    /// Runs a command in the tree of a thread. A non-zero exit code is a result.
+    async fn exec(
+        &self,
+        request: &ExecRequest,
+        cancel: &CancellationToken,
+    ) -> Result<ExecAnswer, ResidentsError>;
+
+    /// Reads a file of a thread's tree.
+    async fn read(
+        &self,
+        request: &ReadRequest,
+        cancel: &CancellationToken,
+    ) -> Result<ReadAnswer, ResidentsError>;
+
+    /// Replaces a file of a thread's tree.
+    async fn write(
+        &self,
+        request: &WriteRequest,
+        cancel: &CancellationToken,
+    ) -> Result<WriteAnswer, ResidentsError>;
+}
+
+/// The answer to an offboarding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Offboarded {
+    /// What a dry run would remove.
+    Plan(OffboardPlan),
+    /// What was removed.
+    Report(OffboardReport),
+}
+
+/// The answer to an operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OpReply {
+    /// A command of the table ended.
+    Ended(Box<OpAnswer>),
+    /// The stored facts, of the operation `status`.
+    Status(Box<OpStatus>),
+}
+
+/// A failed call. No variant carries a bearer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ResidentsError {
+    /// The resident rejects the request. A repetition of it is rejected too, unless the state changes.
+    #[error("{}", .0.error())]
+    Refused(Box<Refusal>),
+    /// No capacity is free (`fleet-busy`). Neither a rejection nor a failure of the resident.
+    #[error("no capacity is free")]
+    Busy,
+    /// The request or its answer did not arrive. The text names the reason.
+    #[error("resident unreachable: {0}")]
+    Unreachable(String),
+    /// An answer arrived that is none of the interface, such as a 5xx without a known error.
+    #[error("resident failed: {0}")]
+    Failed(String),
+    /// The caller cancelled the call.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl From<Refusal> for ResidentsError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
+}
