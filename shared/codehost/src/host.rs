@@ -77,7 +77,8 @@ impl Host {
         named == self.authority || (self.authority == PUBLIC && bare == PUBLIC)
     }
 
-    fn repository_url(&self, repository: &RepoSlug) -> String {
+    /// Returns the address of a repository.
+    pub fn repository_url(&self, repository: &RepoSlug) -> String {
         format!("{}://{}/{repository}", self.scheme, self.authority)
     }
 }

@@ -55,13 +55,12 @@ pub(super) async fn admit(
     steering: &Steering<'_>,
 ) -> Result<Admission, Refusal> {
     let thread = &authorized.request.message.thread_key;
-    let choices = &authorized.parsed.choices;
     let started_at = context.clock().now();
     let (claim, (slot, queued), plan) = loop {
         if let Some(notice) = steering.steer_local(context).await? {
             return Ok(Admission::Steered(notice));
         }
-        let plan = match plan_run(context, thread, choices, &authorized.resolved).await {
+        let plan = match plan_run(context, thread, authorized.parsed, &authorized.resolved).await {
             Ok(plan) => plan,
             Err(refusal) => {
                 // Without a plan the ledger's claim is never attempted, which would report the owner.

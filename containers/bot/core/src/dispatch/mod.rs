@@ -19,6 +19,7 @@ mod resolve;
 mod stages;
 mod start;
 mod steer;
+mod text_repository;
 
 pub(crate) use admit::AdmittedRequest;
 pub(crate) use code_host::{code_host_of, code_host_of_user};

@@ -23,6 +23,8 @@ pub(crate) struct ParsedRequest {
     pub(crate) directives: ParsedDirectives,
     /// The agent that the request itself names.
     pub(crate) named_agent: Option<String>,
+    /// The request itself chooses a repository, beside its prose.
+    pub(crate) chooses_repository: bool,
     /// The choices of the request, completed by the thread's.
     pub(crate) choices: Choices,
     /// The stages so far.
@@ -45,8 +47,9 @@ pub(super) async fn parse(context: &RunContext, request: &Request) -> Result<Par
     let earlier = directives::sticky(user_texts(&history));
     let own = merge(request.message.choices.clone(), directives.choices.clone());
     let named_agent = own.agent.clone();
+    let chooses_repository = own.repository.is_some();
     let choices = merge(own, earlier);
-    Ok(ParsedRequest { history, directives, named_agent, choices, stages })
+    Ok(ParsedRequest { history, directives, named_agent, chooses_repository, choices, stages })
 }
 
 /// Completes `over` by `under`.

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use ars_auth::Actor;
 use ars_bot_ports::{Choices, ModelClient, Refusal, Repository};
 use ars_bot_tools::agents::AgentSpec;
+use ars_codehost::Host;
 use ars_types::{Effort, ModelRef, ThreadKey};
 
 use super::{
-    repositories::resolve_repository,
+    parse::ParsedRequest,
+    repositories::{find, resolve_repository},
     resolve::{ActiveScopes, ResolvedRequest},
+    text_repository::repository_in_text,
 };
 use crate::{context::RunContext, settings::Settings};
 
@@ -46,7 +49,7 @@ impl RunPlan {
 pub(super) async fn plan_run(
     context: &RunContext,
     thread: &ThreadKey,
-    choices: &Choices,
+    parsed: &ParsedRequest,
     resolved: &ResolvedRequest,
 ) -> Result<RunPlan, Refusal> {
     let deps = context.deps();
@@ -55,9 +58,32 @@ pub(super) async fn plan_run(
         Refusal::WorkspaceNotReady(error)
     })?;
     let ResolvedRequest { actor, scopes, agent } = resolved;
-    let choice = plan(choices, scopes, actor, agent, &deps.settings, own.as_ref())?;
+    let choices = with_text(context, parsed, resolved, own.as_ref())?;
+    let choice = plan(&choices, scopes, actor, agent, &deps.settings, own.as_ref())?;
     let client = deps.models.client(&choice.model).map_err(Refusal::UnknownProvider)?;
     Ok(RunPlan { choice, client, own })
+}
+
+/// Returns the choices, with the repository that the text names if the request chooses none.
+fn with_text(
+    context: &RunContext,
+    parsed: &ParsedRequest,
+    resolved: &ResolvedRequest,
+    own: Option<&Repository>,
+) -> Result<Choices, Refusal> {
+    let mut choices = parsed.choices.clone();
+    if !resolved.agent.needs_repository || parsed.chooses_repository {
+        return Ok(choices);
+    }
+    let (actor, settings) = (&resolved.actor, context.settings());
+    let earlier = choices.repository.as_deref().and_then(|name| find(name, actor, settings));
+    let host = context.deps().capabilities.code_host.as_deref();
+    let host = host.map_or_else(Host::default, |host| host.host().clone());
+    let text = &parsed.directives.text;
+    if let Some(named) = repository_in_text(text, own.or(earlier.as_ref()), &host, actor, settings)? {
+        choices.repository = Some(named);
+    }
+    Ok(choices)
 }
 
 /// Resolves model, effort and repository, and checks the repository's gate.

@@ -25,6 +25,6 @@ pub(crate) async fn plan_queued(context: &RunContext, request: &Request) -> Resu
     let parsed = parse(context, request).await?;
     let resolved = resolve(context, request, &parsed)?;
     authorize_agent(resolved.agent, &resolved.actor, context.settings())?;
-    let plan = plan_run(context, &request.message.thread_key, &parsed.choices, &resolved).await?;
+    let plan = plan_run(context, &request.message.thread_key, &parsed, &resolved).await?;
     Ok(PlannedRequest { parsed, resolved, plan })
 }

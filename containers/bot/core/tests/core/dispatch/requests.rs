@@ -220,3 +220,16 @@ async fn events_and_records_hold_no_secret() {
     let text = serde_json::to_string(&world.last_record()).unwrap();
     assert!(!text.contains("canary-value"), "{text}");
 }
+
+#[tokio::test]
+async fn prose_names_the_repository() {
+    let world = world(vec![Move::Say("done"), Move::Say("done"), Move::Say("done")]);
+    let io = world.ask("agent:coding mend acme/other#3").await;
+    assert!(io.said()[0].contains("not known here"), "{:?}", io.said());
+    world.ask("agent:coding mend it in acme/app").await;
+    assert_eq!(world.last_record().repo.as_deref(), Some("acme/app"));
+    // The thread has its repository now, which a bare slug does not replace.
+    world.ask("agent:coding as acme/slow does").await;
+    let asked = world.workspace.asked_for.lock().unwrap().clone();
+    assert_eq!(asked, [(Some("acme/app".to_owned()), None), (None, None)]);
+}
