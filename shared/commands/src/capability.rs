@@ -9,4 +9,6 @@ pub enum Capability {
     Schedules,
     /// A code host, on which the service posts.
     CodeHost,
+    /// Residents: repository environments that are kept warm.
+    Residents,
 }

@@ -53,6 +53,7 @@ const fn need(capability: Capability) -> &'static str {
         Capability::Memory => "memory",
         Capability::Schedules => "schedules",
         Capability::CodeHost => "code host",
+        Capability::Residents => "residents",
     }
 }
 

@@ -103,6 +103,21 @@ impl Root<'_> {
     }
 }
 
+/// Returns the manifest that selects the toolchain, of the names of a repository's root files.
+pub fn manifest<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<&'static str> {
+    let rank = |name: &str| MANIFESTS.iter().position(|(manifest, _)| *manifest == name);
+    let first = names.into_iter().filter_map(rank).min()?;
+    MANIFESTS.get(first).map(|(name, _)| *name)
+}
+
+/// Returns the table for unreadable files: the defaults of npm.
+pub fn assumed() -> Detection {
+    Detection {
+        toolchain: None,
+        ..Detection::new(Toolchain::Npm, Some("npm install"), "npm run build --if-present", "npm test")
+    }
+}
+
 /// Detects the command table from the root files. Only the contents of manifests are read.
 pub fn detect(files: &BTreeMap<String, String>) -> Detection {
     let root = Root(files);
@@ -250,6 +265,13 @@ mod tests {
         assert_eq!(of(&[("package.json", scripts), ("bun.lockb", "")]).toolchain, Some(Toolchain::Bun));
         let placeholder = r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#;
         assert_eq!(row(&[("package.json", placeholder)]), expect("npm install", "true", "true"));
+    }
+
+    #[test]
+    fn one_manifest_selects_the_toolchain() {
+        assert_eq!(manifest(["README.md", "Makefile", "Cargo.toml"]), Some("Cargo.toml"));
+        assert_eq!(manifest(["readme"]), None);
+        assert_eq!((assumed().toolchain, assumed().table().len()), (None, 3));
     }
 
     #[test]

@@ -19,6 +19,9 @@ const RESERVE_PERCENT: u64 = 5;
 /// Part of the dependencies that a tree with other lockfiles adds, in percent.
 const DIVERGED_PERCENT: u64 = 25;
 
+/// Smallest size with which a tree counts in the headroom.
+const TREE_MIN_KIB: u64 = 1_024;
+
 /// A measurement of the disk. A part that could not be read is `null`, never 0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -102,6 +105,15 @@ pub fn projection_kib(sample: &Sample, arrival: Arrival) -> Option<u64> {
             Some(sample.parts.checkout?.saturating_add(percent(sample.parts.deps?, DIVERGED_PERCENT)))
         }
     }
+}
+
+/// Returns how many more trees of linked dependencies have room, or `None` if a part could not be read.
+/// A tree without a size counts as one of 1 MiB.
+pub fn headroom(sample: &Sample, budget_mb: Option<u64>) -> Option<u64> {
+    let tree_kib = projection_kib(sample, Arrival::Linked)?.max(TREE_MIN_KIB);
+    let budget = budget_mb.map(|budget| budget.saturating_mul(1024).saturating_sub(sample.used_kib));
+    let free = budget.map_or(sample.free_kib, |budget| budget.min(sample.free_kib));
+    Some(free.saturating_sub(sample.reserve_kib()) / tree_kib)
 }
 
 /// The space on which an attach is decided.
@@ -251,6 +263,21 @@ mod tests {
         assert_eq!(sample(Some(3 * GIB)).reserve_kib(), 3 * GIB + 2 * GIB);
         let small = Sample { total_kib: 4 * GIB, ..sample(None) };
         assert_eq!(small.reserve_kib(), percent(2 * GIB, 60) + GIB);
+    }
+
+    #[test]
+    fn headroom_counts_trees_beside_the_reserve() {
+        let sample = sample(Some(GIB));
+        let free = sample.reserve_kib() + 3 * GIB - 1;
+        assert_eq!(headroom(&Sample { free_kib: free, ..sample.clone() }, None), Some(2));
+        assert_eq!(headroom(&sample, Some(20 * 1024)), Some(0), "the budget is used up");
+        let small = Parts { checkout: Some(0), ..sample.parts.clone() };
+        assert_eq!(
+            headroom(&Sample { free_kib: free, parts: small, ..sample.clone() }, None),
+            Some(3 * 1024)
+        );
+        let unread = Parts { checkout: None, ..sample.parts.clone() };
+        assert_eq!(headroom(&Sample { parts: unread, ..sample }, None), None);
     }
 
     #[test]

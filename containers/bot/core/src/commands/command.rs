@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::{call::Call, error::CommandError};
+use super::{call::Call, error::CommandError, settle::Settled};
 
 /// A command.
 pub(super) trait Command {
@@ -34,13 +34,18 @@ pub(super) trait Command {
     /// Sets the time of an output that was read from JSON, for durations of live runs.
     fn set_now(_output: &mut Self::Output, _now: UnixMillis) {}
 
-    /// Returns the text of the second reply to a message, once the effect has settled.
+    /// Returns the second reply to a message, once the effect has settled.
     /// Polled with the first output, if the definition has `settle`.
     fn settled(
         _call: Call<'_>,
         _output: &Value,
-    ) -> impl Future<Output = Result<Option<String>, CommandError>> + Send {
-        ready(Ok(None))
+    ) -> impl Future<Output = Result<Settled, CommandError>> + Send {
+        ready(Ok(Settled::Silent))
+    }
+
+    /// Returns the second reply if the effect does not settle in time.
+    fn late(_output: &Value) -> Option<String> {
+        None
     }
 }
 
@@ -58,7 +63,7 @@ pub(super) struct Rendered {
 }
 
 type Handling<'a> = Pin<Box<dyn Future<Output = Result<Rendered, CommandError>> + Send + 'a>>;
-type Polling<'a> = Pin<Box<dyn Future<Output = Result<Option<String>, CommandError>> + Send + 'a>>;
+type Polling<'a> = Pin<Box<dyn Future<Output = Result<Settled, CommandError>> + Send + 'a>>;
 
 /// A command without its types.
 #[derive(Clone, Copy)]
@@ -68,6 +73,7 @@ pub(super) struct Entry {
     pub(super) text_of: fn(&str, UnixMillis) -> serde_json::Result<String>,
     pub(super) handle: for<'a> fn(Call<'a>, Input) -> Handling<'a>,
     pub(super) settled: for<'a> fn(Call<'a>, &'a Value) -> Polling<'a>,
+    pub(super) late: fn(&Value) -> Option<String>,
 }
 
 impl Entry {
@@ -78,6 +84,7 @@ impl Entry {
             text_of: text_of::<C>,
             handle: |call, input| Box::pin(handle::<C>(call, input)),
             settled: |call, output| Box::pin(C::settled(call, output)),
+            late: C::late,
         }
     }
 }

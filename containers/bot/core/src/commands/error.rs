@@ -29,6 +29,10 @@ impl CommandError {
         Self::new(ErrorCode::NotFound, message)
     }
 
+    pub(super) fn conflict(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::Conflict, message)
+    }
+
     pub(super) fn unavailable(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::Unavailable, message)
     }

@@ -17,7 +17,9 @@ use super::{
     call::Call,
     command::{Entry, Rendered},
     error::CommandError,
-    help, settle, table,
+    help,
+    settle::{self, Polled},
+    table,
 };
 use crate::context::RunContext;
 
@@ -126,8 +128,8 @@ impl Commands {
         failure
     }
 
-    /// Returns the second reply's text once the effect of an invocation has settled.
-    /// `None` if it has none or does not settle in time.
+    /// Returns the second reply, if there is one.
+    /// Waits until the effect of the invocation has settled, or its time is over.
     pub(crate) async fn settled(&self, caller: &Caller, success: &Success) -> Option<String> {
         let definition = success.definition;
         let (limits, entry) = (definition.settle?, table::find(definition.id)?);
@@ -135,7 +137,11 @@ impl Commands {
         let caller = self.known(caller);
         let viewer = Viewer::new(caller.actor.clone());
         let call = Call { context: &self.context, caller: &caller, viewer: &viewer, definition };
-        settle::poll(limits, || (entry.settled)(call, &output)).await
+        match settle::poll(limits, || (entry.settled)(call, &output)).await {
+            Polled::Reply(text) => Some(text),
+            Polled::Silent => None,
+            Polled::Late => (entry.late)(&output),
+        }
     }
 
     /// Answers with a part of the help, which needs the permission of the whole.

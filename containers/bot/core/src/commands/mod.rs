@@ -15,6 +15,7 @@ mod friction;
 mod help;
 mod invoke;
 mod memory;
+mod repo;
 mod runs;
 mod schedule;
 mod settle;

@@ -7,19 +7,44 @@ use tokio::time::{Instant, sleep};
 
 use super::error::CommandError;
 
-/// Polls until there is a text. A failed poll is repeated, because the first reply was sent already.
-pub(super) async fn poll<F>(limits: Settle, mut text: impl FnMut() -> F) -> Option<String>
+/// The state of an effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Settled {
+    /// It is not known yet.
+    Pending,
+    /// The second reply.
+    Reply(String),
+    /// There is no second reply.
+    Silent,
+}
+
+/// The end of the polls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Polled {
+    /// The second reply.
+    Reply(String),
+    /// There is no second reply.
+    Silent,
+    /// The effect did not settle in time.
+    Late,
+}
+
+/// Polls until the effect has settled.
+/// A failed poll is repeated, because the first reply was sent already.
+pub(super) async fn poll<F>(limits: Settle, mut settled: impl FnMut() -> F) -> Polled
 where
-    F: Future<Output = Result<Option<String>, CommandError>>,
+    F: Future<Output = Result<Settled, CommandError>>,
 {
     let began = Instant::now();
     while began.elapsed() < limits.within {
         sleep(limits.every).await;
-        if let Ok(Some(text)) = text().await {
-            return Some(text);
+        match settled().await {
+            Ok(Settled::Reply(text)) => return Polled::Reply(text),
+            Ok(Settled::Silent) => return Polled::Silent,
+            Ok(Settled::Pending) | Err(_) => {}
         }
     }
-    None
+    Polled::Late
 }
 
 #[cfg(test)]
@@ -30,22 +55,23 @@ mod tests {
 
     const LIMITS: Settle = Settle { every: Duration::from_secs(10), within: Duration::from_secs(35) };
 
-    async fn polled(answers: Vec<Result<Option<String>, CommandError>>) -> (Option<String>, u64) {
+    async fn polled(answers: Vec<Result<Settled, CommandError>>) -> (Polled, u64) {
         let answers = RefCell::new(answers.into_iter());
         let began = Instant::now();
-        let text = poll(LIMITS, async || answers.borrow_mut().next().unwrap_or(Ok(None))).await;
-        (text, began.elapsed().as_secs())
+        let end = poll(LIMITS, async || answers.borrow_mut().next().unwrap_or(Ok(Settled::Pending))).await;
+        (end, began.elapsed().as_secs())
     }
 
     #[tokio::test(start_paused = true)]
-    async fn text_ends_the_polls() {
-        let done = Some("ready".to_owned());
-        let answers = vec![Ok(None), Err(CommandError::stopped()), Ok(done.clone())];
-        assert_eq!(polled(answers).await, (done, 30));
+    async fn settled_effect_ends_the_polls() {
+        let reply = || Ok(Settled::Reply("ready".to_owned()));
+        let answers = vec![Ok(Settled::Pending), Err(CommandError::stopped()), reply()];
+        assert_eq!(polled(answers).await, (Polled::Reply("ready".to_owned()), 30));
+        assert_eq!(polled(vec![Ok(Settled::Silent), reply()]).await, (Polled::Silent, 10));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn polls_end_in_time_without_a_text() {
-        assert_eq!(polled(Vec::new()).await, (None, 40));
+    async fn polls_end_in_time() {
+        assert_eq!(polled(Vec::new()).await, (Polled::Late, 40));
     }
 }

@@ -5,7 +5,7 @@ use ars_types::UnixMillis;
 
 use super::{
     command::{Command, Entry},
-    config, friction, help, memory, runs, schedule, status,
+    config, friction, help, memory, repo, runs, schedule, status,
 };
 use crate::capabilities::Capabilities;
 
@@ -36,6 +36,13 @@ table! {
     friction::Report,
     friction::Propose,
     friction::Analyze,
+    repo::List,
+    repo::Onboard,
+    repo::Offboard,
+    repo::Reconfigure,
+    repo::Rebuild,
+    repo::Test,
+    repo::Build,
     schedule::List,
 }
 
@@ -55,7 +62,7 @@ pub fn text_of(id: &str, json: &str, now: UnixMillis) -> Option<String> {
 
 /// Returns the commands of an installation that has every capability.
 pub fn catalogue() -> Registry {
-    catalogue_of(&[Capability::Memory, Capability::Schedules, Capability::CodeHost])
+    catalogue_of(&[Capability::Memory, Capability::Schedules, Capability::CodeHost, Capability::Residents])
 }
 
 /// Returns the commands of an installation.
@@ -69,6 +76,9 @@ pub(crate) fn registry(capabilities: &Capabilities) -> Registry {
     }
     if capabilities.code_host.is_some() {
         available.push(Capability::CodeHost);
+    }
+    if capabilities.commands.residents.is_some() {
+        available.push(Capability::Residents);
     }
     catalogue_of(&available)
 }

@@ -17,6 +17,9 @@ mod load;
 mod mcp;
 mod mcp_envelope;
 mod mcp_stateless;
+#[expect(dead_code, clippy::unwrap_used, reason = "a double of the core's tests, which use the rest of it")]
+#[path = "../../../core/tests/core/support/residents.rs"]
+mod memory_residents;
 mod metrics;
 mod pages;
 mod probe;

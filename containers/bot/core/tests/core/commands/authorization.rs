@@ -13,7 +13,7 @@ use ars_wire::ErrorCode;
 use super::support::{Desk, browser, desk, desk_with, none, on, operator, sender, slack, token};
 use crate::{
     commands::schedules,
-    support::{MemoryHost, with_host},
+    support::{MemoryHost, with_host, with_residents},
 };
 
 /// The columns of the table.
@@ -38,6 +38,14 @@ const TABLE: &[(&str, &str)] = &[
     ("friction.report", "-yyyy-yy"),
     ("friction.propose", "--y----y"),
     ("friction.analyze", "-yyyy-yy"),
+    ("repo.list", "-yyyy-yy"),
+    ("repo.onboard", "--y----y"),
+    ("repo.offboard", "--y----y"),
+    ("repo.reconfigure", "--y----y"),
+    ("repo.rebuild", "--y----y"),
+    // The scopes of the callers have neither `repo:exec` nor the coding agent.
+    ("repo.test", "-------y"),
+    ("repo.build", "-------y"),
     ("schedule.list", "-yyyy-yy"),
 ];
 
@@ -59,7 +67,8 @@ fn callers() -> [Caller; 8] {
 }
 
 fn with_all(capabilities: Capabilities) -> Capabilities {
-    with_host(&Arc::<MemoryHost>::default())(schedules::with_schedules(capabilities))
+    let capabilities = with_residents(&Arc::default())(schedules::with_schedules(capabilities));
+    with_host(&Arc::<MemoryHost>::default())(capabilities)
 }
 
 fn whole() -> Desk {
@@ -178,12 +187,29 @@ fn capabilities_are_those_of_the_documents() {
         ("memory.list", Capability::Memory),
         ("memory.forget", Capability::Memory),
         ("friction.propose", Capability::CodeHost),
+        ("repo.list", Capability::Residents),
+        ("repo.onboard", Capability::Residents),
+        ("repo.offboard", Capability::Residents),
+        ("repo.reconfigure", Capability::Residents),
+        ("repo.rebuild", Capability::Residents),
+        ("repo.test", Capability::Residents),
+        ("repo.build", Capability::Residents),
         ("schedule.list", Capability::Schedules),
     ];
     assert_eq!(hidden.collect::<Vec<_>>(), expected);
     let leaving = commands.registry().on(Surface::Chat).filter(|definition| definition.leaves_run);
     assert_eq!(
         leaving.map(|definition| definition.id).collect::<Vec<_>>(),
-        ["memory.forget", "friction.report", "friction.propose"]
+        [
+            "memory.forget",
+            "friction.report",
+            "friction.propose",
+            "repo.onboard",
+            "repo.offboard",
+            "repo.reconfigure",
+            "repo.rebuild",
+            "repo.test",
+            "repo.build",
+        ]
     );
 }

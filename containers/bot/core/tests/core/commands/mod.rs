@@ -9,6 +9,7 @@ mod memory;
 mod outputs;
 mod proposals;
 mod reference;
+mod repositories;
 mod runs;
 mod schedules;
 mod support;

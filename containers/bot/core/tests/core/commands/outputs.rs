@@ -6,7 +6,10 @@ use proptest::{prelude::*, test_runner::TestRunner};
 use serde_json::{Map, Value, json};
 
 use super::support::{desk, desk_with, granted, on};
-use crate::commands::schedules;
+use crate::{
+    commands::schedules,
+    support::{MemoryResidents, with_residents},
+};
 
 /// Removes fenced text.
 fn unfenced(json: &str) -> String {
@@ -98,8 +101,9 @@ fn fields(definition: &'static Definition) -> Vec<&'static Field> {
 #[test]
 fn valid_input_fits_the_commands_own_type() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let desk =
-        runtime.block_on(async { desk_with(Vec::new(), schedules::with_schedules, |settings| settings) });
+    let residents = MemoryResidents::frozen("acme/app");
+    let capable = |capabilities| with_residents(&residents)(schedules::with_schedules(capabilities));
+    let desk = runtime.block_on(async { desk_with(Vec::new(), capable, |settings| settings) });
     let caller = ars_bot_core::commands::Caller::cli();
     let commands = desk.commands();
     for definition in commands.registry().on(Surface::Cli) {

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use ars_commands::{Definition, Surface, reference};
 
 use super::support::desk_with;
-use crate::{commands::schedules, support::with_host};
+use crate::{
+    commands::schedules,
+    support::{with_host, with_residents},
+};
 
 /// The page.
 const PAGE: &str = include_str!("../../../../../../docs/reference/commands.md");
@@ -17,7 +20,10 @@ const MARK: &str = "<!-- Generated from the definitions. -->\n";
 async fn page_equals_the_definitions() {
     let desk = desk_with(
         Vec::new(),
-        |capabilities| with_host(&Arc::default())(schedules::with_schedules(capabilities)),
+        |capabilities| {
+            let capabilities = with_residents(&Arc::default())(schedules::with_schedules(capabilities));
+            with_host(&Arc::default())(capabilities)
+        },
         |settings| settings,
     );
     let commands = desk.commands();

@@ -1,12 +1,14 @@
 //! The runs that some commands leave.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
+use ars_auth::Actor;
 use ars_bot_core::{
     Capabilities,
     memory::{Budget, MemoryDeps},
 };
-use ars_bot_ports::{Memory, StoreError, Written};
+use ars_bot_ports::{IncomingMessage, Memory, StoreError, Written};
+use ars_resident::lifecycle::StateWord;
 use ars_types::{RunStatus, StoreKey};
 use ars_wire::memory::{Candidate, MemoryRecord};
 use async_trait::async_trait;
@@ -126,4 +128,21 @@ async fn hard_stop_interrupts_the_handler() {
     assert_eq!(io.said(), ["⚠️ `memory forget`: it was stopped; changes that it made before remain"]);
     assert_eq!(*io.finished.lock().unwrap(), [RunStatus::StoppedHard]);
     assert_eq!(world.last_record().status, RunStatus::StoppedHard);
+}
+
+/// A second reply reports the ready resident. A dry run has none.
+#[tokio::test(start_paused = true)]
+async fn second_reply_follows_provisioning() {
+    let residents = Arc::<MemoryResidents>::default();
+    let world = world_with(Vec::new(), with_residents(&residents)(Capabilities::default()));
+    let admin = |text: &str| IncomingMessage { actor: Actor::cli_local(), ..message(text) };
+    let io = say(&world, admin("repo onboard acme/app --test true --build true")).await;
+    assert!(io.said()[0].starts_with("`acme/app` is being prepared"), "{:?}", io.said());
+    residents.change("acme/app", |view| view.state = StateWord::Warm);
+    let dry = say(&world, admin("repo rebuild acme/app --dry-run")).await;
+    while io.said().len() < 2 {
+        tokio::time::advance(Duration::from_secs(10)).await;
+    }
+    assert_eq!(io.said()[1], "`acme/app` is ready: runs on it start in a warm environment.");
+    assert_eq!(dry.said().len(), 1);
 }

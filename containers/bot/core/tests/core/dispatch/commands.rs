@@ -81,6 +81,26 @@ async fn other_messages_are_for_the_model() {
     }
 }
 
+/// A sentence about tests is a request to an agent, in an installation with residents too.
+#[tokio::test]
+async fn operation_in_prose_is_for_the_model() {
+    for text in [
+        "run the tests of acme/app",
+        "Run the tests on main in acme/app",
+        "please repo test acme/app",
+        "build acme/app",
+        "test acme/app",
+    ] {
+        let residents = MemoryResidents::with_one("acme/app");
+        let capabilities = with_residents(&residents)(Capabilities::default());
+        let world = world_with(vec![Move::Say("prose")], capabilities);
+        let io = say(&world, command(text)).await;
+        world.settle().await;
+        assert_eq!(io.said(), ["prose"], "{text}");
+        assert!(residents.ops.lock().unwrap().is_empty(), "{text}");
+    }
+}
+
 #[tokio::test]
 async fn absent_command_is_for_the_model() {
     let world = world(vec![Move::Say("prose")]);

@@ -1,7 +1,7 @@
-//! A code host in memory, which fails on demand. It keeps issues and answers no other call.
+//! A code host in memory, which fails on demand. It has issues and root files, and no other data.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     sync::{Arc, Mutex},
 };
 
@@ -36,6 +36,8 @@ pub struct MemoryHost {
     pub failures: Mutex<VecDeque<Failure>>,
     /// Listings fail.
     pub is_down: Mutex<bool>,
+    /// The root files of every repository.
+    pub files: Mutex<BTreeMap<String, String>>,
 }
 
 /// Adds the host.
@@ -130,10 +132,16 @@ impl CodeHost for MemoryHost {
     async fn file(
         &self,
         _repository: &RepoSlug,
-        _path: &str,
+        path: &str,
         _git_ref: Option<&str>,
     ) -> Result<FileContent, CodeHostError> {
-        Err(CodeHostError::Unreachable)
+        let files = self.files.lock().unwrap();
+        if path.is_empty() {
+            let entry = |path: &String| TreeEntry { path: path.clone(), is_folder: false, bytes: None };
+            return Ok(FileContent::Folder(files.keys().map(entry).collect()));
+        }
+        let text = files.get(path).ok_or(CodeHostError::Answer(Meaning::NotFound))?;
+        Ok(FileContent::Text(BoundedText { text: text.clone(), truncated: false }))
     }
 
     async fn tree(

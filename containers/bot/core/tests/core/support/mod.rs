@@ -10,6 +10,7 @@
 mod audit;
 mod code_host;
 mod ledger;
+mod residents;
 
 use std::{
     collections::VecDeque,
@@ -36,6 +37,7 @@ use tokio_util::sync::CancellationToken;
 pub use audit::Lines;
 pub use code_host::{Failure as HostFailure, MemoryHost, with_host};
 pub use ledger::{Fault, Kept, ScriptedLedger};
+pub use residents::{MemoryResidents, OUTPUT, with_residents};
 
 /// A clock that advances by one millisecond at each read.
 #[derive(Default)]

@@ -39,6 +39,13 @@ fn table() -> Vec<(&'static str, Option<&'static str>, Value, &'static str)> {
         ("memory.list", Some("scope=org&limit=3"), json!({ "scope": "org", "limit": 3 }), "scopes"),
         ("memory.forget", None, json!({ "id": RECORD }), "forgotten"),
         ("friction.report", Some("min-runs=1"), json!({ "minRuns": 1 }), "patterns"),
+        ("repo.list", Some(""), json!({}), "residents"),
+        ("repo.onboard", None, json!({ "slug": "acme/new", "test": "make check" }), "detection"),
+        ("repo.offboard", None, json!({ "slug": "acme/app", "dryRun": true }), "wouldRemove"),
+        ("repo.reconfigure", None, json!({ "slug": "acme/app", "ref": "dev" }), "changed"),
+        ("repo.rebuild", None, json!({ "slug": "acme/app" }), "keeps"),
+        ("repo.test", None, json!({ "slug": "acme/app" }), "output"),
+        ("repo.build", None, json!({ "slug": "acme/app", "ref": "dev" }), "summary"),
         ("schedule.list", Some(""), json!({}), "schedules"),
     ]
 }
@@ -92,7 +99,7 @@ async fn body_has_the_bytes_of_the_command() {
 }
 
 /// Invokers of each command: no credential, a session without configured grants, one with all of them.
-const PERMITTED: [(&str, &str); 15] = [
+const PERMITTED: [(&str, &str); 22] = [
     ("help.show", "-yy"),
     ("status.show", "-yy"),
     ("config.show", "-yy"),
@@ -107,6 +114,13 @@ const PERMITTED: [(&str, &str); 15] = [
     ("memory.list", "-yy"),
     ("memory.forget", "--y"),
     ("friction.report", "-yy"),
+    ("repo.list", "-yy"),
+    ("repo.onboard", "--y"),
+    ("repo.offboard", "--y"),
+    ("repo.reconfigure", "--y"),
+    ("repo.rebuild", "--y"),
+    ("repo.test", "--y"),
+    ("repo.build", "--y"),
     ("schedule.list", "-yy"),
 ];
 
@@ -149,7 +163,7 @@ async fn hidden_run_looks_unknown() {
 #[tokio::test]
 async fn absent_capability_hides_its_commands() {
     let bot = Bot::start().await;
-    for id in ["memory.list", "memory.forget", "schedule.list"] {
+    for id in ["memory.list", "memory.forget", "schedule.list", "repo.list"] {
         let request = Client::new().get(bot.url(&format!("/api/{id}")));
         assert_eq!(read(request.send().await.unwrap()).await.failure(), (404, "not_found".into()), "{id}");
     }

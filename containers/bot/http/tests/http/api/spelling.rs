@@ -11,7 +11,7 @@ const OTHERS: &str = "/api /api/ //api //api/runs.list /api//runs.list /API/runs
     /%61pi/runs.list /%2Fapi/runs.list /api%2Fruns.list /api/runs.list/ /api/RUNS.LIST /api/Runs.list \
     /api/%72uns.list /api/runs%2Elist /api/runs%2elist /api/runs /api/runs. /api/.list /api/runs.list.x \
     /api/runs.list/x /api/runs.list%00 /api/runs.list%20 /api/%zz /api/%ff /api/runs_list /api/runs.list;x \
-    /api/./runs.list /api/x/../runs.list /api/openapi.json/ /api/OPENAPI.json /api/openapi /api/repo.list \
+    /api/./runs.list /api/x/../runs.list /api/openapi.json/ /api/OPENAPI.json /api/openapi \
     /api/friction.analyze /api/friction.propose /api/mcp.list /api/deploy.plan /api/help /api/runs.list?/x%";
 
 #[tokio::test]

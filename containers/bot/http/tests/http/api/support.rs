@@ -22,7 +22,10 @@ use async_trait::async_trait;
 use reqwest::{Client, Method, Response};
 use serde_json::{Value, json};
 
-use crate::support::{Bot, TOKENS, by_token};
+use crate::{
+    memory_residents::{MemoryResidents, with_residents},
+    support::{Bot, TOKENS, by_token},
+};
 
 /// The actor of the secret.
 pub const ACTOR: &str = "access:ops";
@@ -105,7 +108,7 @@ pub fn whole(capabilities: Capabilities) -> Capabilities {
         model: None,
     };
     let build = Build { commit: "abc123".into(), built_at: None };
-    Capabilities {
+    let whole = Capabilities {
         memory: Some(memory),
         overrides: Some(Overrides::new(Arc::new(Page::default()))),
         commands: CommandDeps {
@@ -114,7 +117,8 @@ pub fn whole(capabilities: Capabilities) -> Capabilities {
             ..CommandDeps::default()
         },
         ..capabilities
-    }
+    };
+    with_residents(&MemoryResidents::frozen("acme/app"))(whole)
 }
 
 /// Starts a bot with every command. The secret `look` stands for a session with these further grants.

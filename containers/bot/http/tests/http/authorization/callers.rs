@@ -21,10 +21,11 @@ pub const AGENTS: [&str; 4] = ["general", "coding", "review", "research"];
 /// The actor of the dashboard's secret `look`.
 const VIEWER: &str = "access:ops";
 /// Every read of a command.
-const READS: [&str; 6] =
-    ["help:read", "status:read", "config:read", "runs:read", "memory:read", "friction:read"];
+const READS: [&str; 7] =
+    ["help:read", "status:read", "config:read", "runs:read", "memory:read", "friction:read", "repo:read"];
 /// Every write, and the reads.
-const WRITES: [&str; 5] = ["runs:write", "memory:write", "config:write", "repo:write", "schedule:read"];
+const WRITES: [&str; 6] =
+    ["runs:write", "memory:write", "config:write", "repo:write", "repo:exec", "schedule:read"];
 
 /// The tokens, each without the prefix of its scopes.
 /// `reads` and `writes` are of channel `ci`, `other` has every scope in another channel, `unpinned` in none.

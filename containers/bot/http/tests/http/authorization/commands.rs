@@ -95,6 +95,13 @@ pub const TABLE: &[Row] = &[
     row("friction.analyze", "{}", "xxx----", "xx------", NONE),
     // Absent without a code host, so its text is for a model.
     row("friction.propose", "{}", "xxx----", "xx------", NONE),
+    row("repo.list", "{}", "xxx++++", "xxdd++++", "xxxd++++"),
+    row("repo.onboard", r#"{"slug":"acme/new"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
+    row("repo.offboard", r#"{"slug":"acme/app"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
+    row("repo.reconfigure", r#"{"slug":"acme/app","ref":"dev"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
+    row("repo.rebuild", r#"{"slug":"acme/app"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
+    row("repo.test", r#"{"slug":"acme/app"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
+    row("repo.build", r#"{"slug":"acme/app","ref":"dev"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
     row("schedule.list", "{}", "xxx++++", "xxddd+++", "xxxdd+++"),
 ];
 

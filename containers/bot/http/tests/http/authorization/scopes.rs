@@ -46,16 +46,19 @@ impl Row {
 }
 
 const CHANGES: &[&str] = &["config.set", "config.clear", "config.instructions"];
+const RESIDENTS: &[&str] = &["repo.onboard", "repo.offboard", "repo.reconfigure", "repo.rebuild"];
+const OPERATIONS: &[&str] = &["repo.test", "repo.build"];
 /// The run has ended.
 const ENDED: u16 = 409;
 
 const TABLE: &[Row] = &[
     opens("dispatch", &[]).with_routes(&[("POST /ingress", 200)]),
     runs("agent:run:general", &["general"]),
-    runs("agent:run:coding", &["coding"]),
+    // Who may run the coding agent may run operations without it.
+    Row { commands: OPERATIONS, ..runs("agent:run:coding", &["coding"]) },
     runs("agent:run:review", &["review"]),
     runs("agent:run:research", &["research"]),
-    runs("agent:run:*", &AGENTS),
+    Row { commands: OPERATIONS, ..runs("agent:run:*", &AGENTS) },
     opens("help:read", &["help.show"]),
     opens("help:write", &[]),
     opens("status:read", &["status.show"]),
@@ -72,13 +75,13 @@ const TABLE: &[Row] = &[
     opens("friction:write", &[]),
     opens("schedule:read", &["schedule.list"]),
     opens("schedule:write", &[]),
+    opens("repo:read", &["repo.list"]),
+    opens("repo:write", RESIDENTS),
+    opens("repo:exec", OPERATIONS),
     opens("deploy:write", &[])
         .with_routes(&[("POST /admin/crash", 202), ("POST /admin/restart/authorize", 200)]),
     // The subsystems of these are absent.
     opens("deploy:read", &[]),
-    opens("repo:read", &[]),
-    opens("repo:write", &[]),
-    opens("repo:exec", &[]),
     opens("repo:use", &[]),
     opens("issue:write", &[]),
     opens("mcp:read", &[]),
