@@ -272,10 +272,9 @@ mod tests {
         assert_eq!(headroom(&Sample { free_kib: free, ..sample.clone() }, None), Some(2));
         assert_eq!(headroom(&sample, Some(20 * 1024)), Some(0), "the budget is used up");
         let small = Parts { checkout: Some(0), ..sample.parts.clone() };
-        assert_eq!(
-            headroom(&Sample { free_kib: free, parts: small, ..sample.clone() }, None),
-            Some(3 * 1024)
-        );
+        let small = Sample { parts: small, ..sample.clone() };
+        let free_kib = small.reserve_kib() + 3 * TREE_MIN_KIB;
+        assert_eq!(headroom(&Sample { free_kib, ..small }, None), Some(3));
         let unread = Parts { checkout: None, ..sample.parts.clone() };
         assert_eq!(headroom(&Sample { parts: unread, ..sample }, None), None);
     }
