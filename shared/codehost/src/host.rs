@@ -55,6 +55,14 @@ impl Host {
         format!("{}{GIT_SUFFIX}", self.repository_url(repository))
     }
 
+    /// Returns the repository of an origin on this host, without a user in its address.
+    pub fn repository_of(&self, origin: &str) -> Option<RepoSlug> {
+        let (scheme, rest) = origin.split_once("://")?;
+        let (authority, path) = rest.split_once('/')?;
+        let is_here = scheme == self.scheme && authority.eq_ignore_ascii_case(&self.authority);
+        is_here.then(|| parse_slug(path.strip_suffix('/').unwrap_or(path))).flatten()
+    }
+
     /// Returns whether a redirect of the host to its storage is followed: not to a weaker scheme.
     pub fn may_lead_to(&self, url: &str) -> bool {
         url.starts_with("https://") || (self.scheme == "http" && url.starts_with("http://"))
@@ -117,6 +125,25 @@ mod tests {
             assert_eq!(host.pull_request_url(&slug, 7), format!("{web}/acme/app/pull/7"));
             let compare = host.compare_url(&slug, &base, &branch);
             assert_eq!(compare, format!("{web}/acme/app/compare/main...ars/r1?expand=1"));
+        }
+    }
+
+    #[test]
+    fn origin_belongs_to_its_own_host() {
+        let host = Host::parse("https://code.example:8443").unwrap();
+        for origin in ["https://code.example:8443/Acme/app.git", "https://CODE.example:8443/acme/app/"] {
+            assert_eq!(host.repository_of(origin).unwrap().as_str(), "acme/app", "{origin}");
+        }
+        for other in [
+            "http://code.example:8443/acme/app.git",
+            "https://code.example/acme/app.git",
+            "https://code.example:8443@evil.example/acme/app",
+            "https://u:p@code.example:8443/acme/app",
+            "https://code.example:8443/acme/app/x",
+            "git@code.example:acme/app.git",
+            "/acme/app",
+        ] {
+            assert_eq!(host.repository_of(other), None, "{other}");
         }
     }
 

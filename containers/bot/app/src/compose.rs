@@ -267,7 +267,8 @@ impl Plan {
     ) -> Result<(Core, Arc<GitWorkspaces>), Failure> {
         let stores = self.stores(store, state_url)?;
         let keeps_ledger = self.keeps_ledger && stores.kept == Kept::RecordsAndLedger;
-        let workspaces = Arc::new(self.workspaces());
+        let code_host = capabilities::code_host(self.code_host.as_ref())?;
+        let workspaces = Arc::new(self.workspaces().with_code_host(code_host.clone()));
         let catalog = Catalog::new(self.providers, Transport::default())
             .map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
         let provider: Arc<GitWorkspaces> = Arc::clone(&workspaces);
@@ -285,7 +286,7 @@ impl Plan {
                 )?,
                 overrides: Some(capabilities::overrides(stores.documents).await?),
                 web: Some(capabilities::web(self.search_key.as_ref())?),
-                code_host: capabilities::code_host(self.code_host.as_ref())?,
+                code_host,
                 skills: capabilities::skills()?,
                 commands: CommandDeps {
                     build: Some(crate::build_stamp::build().clone()),

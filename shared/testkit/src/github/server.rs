@@ -308,17 +308,18 @@ async fn over_git(shared: &Shared, request: &Request) -> Answer {
         return Answer::not_found();
     };
     let is_push = rest == "git-receive-pack" || request.query.contains("git-receive-pack");
-    let (is_allowed, is_known) = {
+    let (is_accepted, is_allowed, is_known) = {
         let state = shared.state.lock().unwrap();
         let caller = auth::caller(&state, &shared.app, request);
+        let accepted = caller.is_ok();
         let allowed = caller.is_ok_and(|caller| caller.sees(name) && caller.may("contents", is_push));
         let known = state.repositories.get(name);
-        (allowed && !(is_push && known.is_some_and(|one| one.is_archived)), known.is_some())
+        (accepted, allowed && !(is_push && known.is_some_and(|one| one.is_archived)), known.is_some())
     };
+    let asks = |text| Answer::error(401, text).header("www-authenticate", "Basic realm=\"GitHub\"");
     match (is_allowed, auth::token(request)) {
-        (false, None) => {
-            Answer::error(401, "Repository not found.").header("www-authenticate", "Basic realm=\"GitHub\"")
-        }
+        (false, _) if !is_accepted => asks("Invalid username or token."),
+        (false, None) => asks("Repository not found."),
         (false, Some(_)) => Answer::error(403, "Write access to repository not granted."),
         (true, _) if !is_known => Answer::not_found(),
         (true, _) => git::serve(shared.folder.path(), request, &format!("/{name}.git/{rest}")).await,

@@ -66,6 +66,10 @@ impl CodeHost for GitHub {
         repositories::git_credential(self, repository, access).await
     }
 
+    fn reject_git_credential(&self, repository: &RepoSlug, access: GitAccess, rejected: &GitCredential) {
+        repositories::reject_git_credential(self, repository, access, rejected);
+    }
+
     async fn file(
         &self,
         repository: &RepoSlug,

@@ -103,13 +103,27 @@ pub(super) async fn git_credential(
     repository: &RepoSlug,
     access: GitAccess,
 ) -> Result<GitCredential, CodeHostError> {
+    if let Credentials::Token(token) = &github.client.transport.credentials {
+        return Ok(GitCredential { user: GIT_USER, password: token.clone(), expires_at: None });
+    }
+    let token = github.client.transport.token(&access_of(repository, access)).await?;
+    Ok(GitCredential { user: GIT_USER, password: token.secret, expires_at: Some(token.expires_at) })
+}
+
+/// Drops a credential of git that the host rejected.
+pub(super) fn reject_git_credential(
+    github: &GitHub,
+    repository: &RepoSlug,
+    access: GitAccess,
+    rejected: &GitCredential,
+) {
+    github.client.transport.reject(&access_of(repository, access), &rejected.password);
+}
+
+fn access_of(repository: &RepoSlug, access: GitAccess) -> Access {
     let scope = match access {
         GitAccess::Read => Scope::GitRead,
         GitAccess::Write => Scope::GitWrite,
     };
-    if let Credentials::Token(token) = &github.client.transport.credentials {
-        return Ok(GitCredential { user: GIT_USER, password: token.clone(), expires_at: None });
-    }
-    let token = github.client.transport.token(&Access::Repository(repository.clone(), scope)).await?;
-    Ok(GitCredential { user: GIT_USER, password: token.secret, expires_at: Some(token.expires_at) })
+    Access::Repository(repository.clone(), scope)
 }

@@ -128,6 +128,11 @@ impl Transport {
         Ok(token)
     }
 
+    /// Drops a token that the host rejected.
+    pub(super) fn reject(&self, access: &Access, rejected: &Secret) {
+        self.tokens.reject(access, rejected);
+    }
+
     async fn presented(&self, call: &Call) -> Result<Option<Presented>, CodeHostError> {
         match (&call.access, &self.credentials) {
             (Access::Anonymous, _) => Ok(None),

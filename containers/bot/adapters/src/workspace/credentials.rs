@@ -1,10 +1,10 @@
-//! The credentials of an origin, which only the git that clones it receives.
+//! The credentials of git for an origin: those of its address, or of the code host.
 //!
 //! Everyone on the machine can read a process's arguments, and every process of the same user its environment, so
 //! neither contains them. Git gets the address without credentials and asks a helper, which reads them from a pipe
 //! (`start`). The helper answers for the origin's own host only, wherever a redirect leads.
 
-use ars_bot_ports::WorkspaceError;
+use ars_bot_ports::{WorkspaceError, code_host::GitCredential};
 use percent_encoding::percent_decode_str;
 
 /// The helper: answers git's `get` from the pipe, and ignores `store` and `erase`.
@@ -36,6 +36,14 @@ impl Credentials {
             return Err(WorkspaceError::Clone(problem.into()));
         };
         Ok(Some(Self { site: format!("{}://{}", found.scheme, found.host), user, password }))
+    }
+
+    /// Returns a credential of the code host for an origin without own credentials.
+    pub(super) fn minted(origin: &str, credential: &GitCredential) -> Option<Self> {
+        let (scheme, rest) = origin.split_once("://")?;
+        let host = rest.split('/').next()?;
+        let password = credential.password.expose().to_owned();
+        Some(Self { site: format!("{scheme}://{host}"), user: credential.user.to_owned(), password })
     }
 
     /// Returns the git setting that enables the helper.

@@ -3,18 +3,19 @@
 use std::{
     io::Write as _,
     path::{Path, PathBuf},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
-use ars_bot_ports::{KEPT_FOLDER, Repository, WorkspaceError, WorkspaceRequest};
+use ars_bot_ports::{CodeHost, KEPT_FOLDER, Repository, WorkspaceError, WorkspaceRequest};
 use ars_types::RefName;
 use tempfile::TempDir;
 
 use super::{
-    credentials::Credentials,
     disk::infra,
     environment::TEMPORARY,
-    git::{CLONE_TIMEOUT, Git, Limits, NO_TRANSPORT, SHORT, transports_of, without_userinfo},
+    git::{CLONE_TIMEOUT, Git, GitOutput, Limits, NO_TRANSPORT, SHORT, transports_of, without_userinfo},
+    host_access::OriginAccess,
     meta::Meta,
 };
 
@@ -52,10 +53,14 @@ fn sweep(root: &Path) {
 }
 
 /// Fills git's folder with `tree`, and returns its metadata.
-pub(super) async fn fill(git: &Git<'_>, request: WorkspaceRequest<'_>) -> Result<Meta, WorkspaceError> {
+pub(super) async fn fill(
+    git: &Git<'_>,
+    host: Option<&Arc<dyn CodeHost>>,
+    request: WorkspaceRequest<'_>,
+) -> Result<Meta, WorkspaceError> {
     match request.repository {
         Some(repository) => {
-            clone(git, repository).await?;
+            clone(git, host, repository).await?;
             if let Some(git_ref) = request.git_ref {
                 check_out(git, git_ref).await?;
             }
@@ -86,21 +91,21 @@ fn ignore_kept_files(place: &Path) -> Result<(), WorkspaceError> {
     write().map_err(|error| infra(&error))
 }
 
-async fn clone(git: &Git<'_>, repository: &Repository) -> Result<(), WorkspaceError> {
+async fn clone(
+    git: &Git<'_>,
+    host: Option<&Arc<dyn CodeHost>>,
+    repository: &Repository,
+) -> Result<(), WorkspaceError> {
     let origin = &repository.origin;
     let clean = without_userinfo(origin);
-    // Separate copies of the objects: a hard link would let an agent modify the origin's files.
-    let credentials = Credentials::of(origin)?;
-    let setting = credentials.iter().flat_map(|found| ["-c".to_owned(), found.setting()]);
-    // Without credentials the address is passed unchanged: the user of an ssh address is not a secret.
-    let address = if credentials.is_some() { &clean } else { origin };
-    let clone = ["clone", "--quiet", "--no-hardlinks", "--end-of-options", address, "tree"];
-    let arguments: Vec<String> = setting.chain(clone.map(str::to_owned)).collect();
-    let command = git.outside(transports_of(origin), &arguments);
-    let limits = Limits { time: CLONE_TIMEOUT, ..SHORT };
-    let answer = git.run_with(command, credentials.as_ref(), limits).await?;
+    let mut access = OriginAccess::to_read(origin, host).await?;
+    let mut answer = clone_with(git, origin, &access).await?;
+    if answer.exit_code != 0 && access.is_rejected(&answer.own_words(), host) {
+        access = OriginAccess::to_read(origin, host).await?;
+        answer = clone_with(git, origin, &access).await?;
+    }
     if answer.exit_code != 0 {
-        let words = answer.own_words();
+        let words = access.explain(answer.own_words());
         return Err(WorkspaceError::Clone(format!("{clean} could not be cloned: {words}")));
     }
     if clean != *origin {
@@ -109,6 +114,19 @@ async fn clone(git: &Git<'_>, repository: &Repository) -> Result<(), WorkspaceEr
         git.run(command, SHORT).await?.succeeded()?;
     }
     Ok(())
+}
+
+async fn clone_with(git: &Git<'_>, origin: &str, access: &OriginAccess) -> Result<GitOutput, WorkspaceError> {
+    let clean = without_userinfo(origin);
+    let credentials = access.credentials.as_ref();
+    let setting = credentials.iter().flat_map(|found| ["-c".to_owned(), found.setting()]);
+    // Without credentials the address is passed unchanged: the user of an ssh address is not a secret.
+    let address = if credentials.is_some() { &clean } else { origin };
+    // Separate copies of the objects: a hard link would let an agent modify the origin's files.
+    let clone = ["clone", "--quiet", "--no-hardlinks", "--end-of-options", address, "tree"];
+    let arguments: Vec<String> = setting.chain(clone.map(str::to_owned)).collect();
+    let command = git.outside(transports_of(origin), &arguments);
+    git.run_with(command, credentials, Limits { time: CLONE_TIMEOUT, ..SHORT }).await
 }
 
 /// Checks out a branch of the origin, a tag, or a commit.

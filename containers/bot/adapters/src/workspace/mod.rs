@@ -15,6 +15,7 @@ mod environment;
 mod evict;
 mod files;
 mod git;
+mod host_access;
 mod in_use;
 mod local;
 mod making;

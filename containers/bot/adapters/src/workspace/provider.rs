@@ -14,7 +14,7 @@ use std::{
     time::SystemTime,
 };
 
-use ars_bot_ports::{Repository, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest};
+use ars_bot_ports::{CodeHost, Repository, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest};
 use ars_types::{RefName, SandboxKind, SandboxNetwork, ThreadKey};
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
@@ -68,6 +68,7 @@ pub struct GitWorkspaces {
     programs: OnceLock<Result<Arc<Programs>, String>>,
     environment: ChildEnvironment,
     settings: SandboxSettings,
+    code_host: Option<Arc<dyn CodeHost>>,
     opening: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
     /// Sizes of workspaces without a user, with their time of last use.
     sizes: Mutex<HashMap<String, (SystemTime, u64)>>,
@@ -89,7 +90,15 @@ impl GitWorkspaces {
         let root = data_dir.join(WORKSPACES);
         let (programs, opening) = (OnceLock::new(), Mutex::default());
         let sizes = Mutex::default();
-        Self { data_dir: data_dir.into(), root, programs, environment, settings, opening, sizes }
+        let data_dir = data_dir.into();
+        Self { data_dir, root, programs, environment, settings, code_host: None, opening, sizes }
+    }
+
+    /// Clones the repositories of this code host with its tokens.
+    #[must_use]
+    pub fn with_code_host(mut self, host: Option<Arc<dyn CodeHost>>) -> Self {
+        self.code_host = host;
+        self
     }
 
     /// Moves the workspaces to another folder, which is absolute and created when needed.
@@ -180,7 +189,8 @@ impl GitWorkspaces {
     ) -> Result<Meta, WorkspaceError> {
         let making = making::folder_in(root.to_path_buf()).await?;
         let (programs, cancel) = git;
-        let made = making::fill(&Git { programs, place: making.path(), cancel }, request).await;
+        let git = Git { programs, place: making.path(), cancel };
+        let made = making::fill(&git, self.code_host.as_ref(), request).await;
         let (root, data, name) = (root.to_path_buf(), self.data_dir.clone(), name.to_owned());
         blocking(move || {
             let meta = made?;

@@ -65,6 +65,9 @@ pub trait CodeHost: Send + Sync {
         access: GitAccess,
     ) -> Result<GitCredential, CodeHostError>;
 
+    /// Drops a credential that the host rejected in an operation of git. The next one is fresh.
+    fn reject_git_credential(&self, _: &RepoSlug, _: GitAccess, _: &GitCredential) {}
+
     /// Reads a file. Without a ref, the one of the default branch.
     async fn file(
         &self,

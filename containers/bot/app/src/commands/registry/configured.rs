@@ -8,6 +8,7 @@ use ars_commands::{Capability, Registry};
 
 use super::options::{CONFIG, SERVER};
 use crate::{
+    code_host::CodeHostConfig,
     config::{self, File},
     environment::{self, name},
 };
@@ -30,7 +31,10 @@ pub fn configured(arguments: &[OsString]) -> Registry {
     };
     let memory = file.memory.enabled.then_some(Capability::Memory);
     let schedules = file.schedules.worker.map(|_| Capability::Schedules);
-    catalogue_of(&memory.into_iter().chain(schedules).collect::<Vec<_>>())
+    // Variables that cannot be used are an error of the command, which help must show for it to be called.
+    let has_code_host = !matches!(CodeHostConfig::read(environment::variable), Ok(None));
+    let code_host = has_code_host.then_some(Capability::CodeHost);
+    catalogue_of(&memory.into_iter().chain(schedules).chain(code_host).collect::<Vec<_>>())
 }
 
 /// Returns the value of an option: `--name value` or `--name=value`.

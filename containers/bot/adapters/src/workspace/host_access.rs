@@ -1,0 +1,70 @@
+//! The access of git to an origin on the code host: a token for this repository and this operation.
+
+use std::sync::Arc;
+
+use ars_bot_ports::{
+    CodeHost, CodeHostError, WorkspaceError,
+    code_host::{GitAccess, GitCredential},
+};
+use ars_types::RepoSlug;
+
+use super::credentials::Credentials;
+
+/// Git's words about a token that the host does not accept.
+const REJECTED: &str = "Authentication failed";
+
+/// The credentials of one operation, and their source.
+#[derive(Default)]
+pub(super) struct OriginAccess {
+    /// The credentials for git. Without any, git works anonymously.
+    pub(super) credentials: Option<Credentials>,
+    minted: Option<(RepoSlug, GitCredential)>,
+    failure: Option<CodeHostError>,
+}
+
+impl OriginAccess {
+    /// Returns the access to read an origin. Credentials in its address win.
+    /// A failed mint leaves it anonymous, because a public repository needs no token.
+    pub(super) async fn to_read(
+        origin: &str,
+        host: Option<&Arc<dyn CodeHost>>,
+    ) -> Result<Self, WorkspaceError> {
+        if let Some(credentials) = Credentials::of(origin)? {
+            return Ok(Self { credentials: Some(credentials), ..Self::default() });
+        }
+        let Some((host, slug)) = host.and_then(|host| Some((host, host.host().repository_of(origin)?)))
+        else {
+            return Ok(Self::default());
+        };
+        match host.git_credential(&slug, GitAccess::Read).await {
+            Ok(minted) => Ok(Self {
+                credentials: Credentials::minted(origin, &minted),
+                minted: Some((slug, minted)),
+                failure: None,
+            }),
+            Err(error) => {
+                tracing::warn!(repository = %slug, reason = %error, "no token for a clone: it is anonymous");
+                Ok(Self { failure: Some(error), ..Self::default() })
+            }
+        }
+    }
+
+    /// Drops a token that the host rejected. Returns whether the operation is tried again with a fresh one.
+    pub(super) fn is_rejected(&self, words: &str, host: Option<&Arc<dyn CodeHost>>) -> bool {
+        let (Some(host), Some((slug, credential))) = (host, &self.minted) else { return false };
+        // A plain token has no fresh one.
+        let is_rejected = words.contains(REJECTED) && credential.expires_at.is_some();
+        if is_rejected {
+            host.reject_git_credential(slug, GitAccess::Read, credential);
+        }
+        is_rejected
+    }
+
+    /// Returns git's words, with the reason for which there was no token.
+    pub(super) fn explain(&self, words: String) -> String {
+        match &self.failure {
+            Some(failure) => format!("{words} (without a token: {failure})"),
+            None => words,
+        }
+    }
+}
