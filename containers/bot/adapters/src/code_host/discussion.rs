@@ -15,7 +15,7 @@ use super::{
 
 /// Maximum pages of issues that one listing reads.
 const MAX_ISSUE_PAGES: usize = 3;
-/// Maximum pages of comments that one listing reads.
+/// Maximum pages of comments that one listing reads: the last ones.
 const MAX_COMMENT_PAGES: usize = 3;
 
 /// Reads an issue.
@@ -99,24 +99,34 @@ pub(super) async fn edit(
     of_wire(github.client.patch(&format!("/repos/{repository}/issues/{number}"), &fields).await?)
 }
 
-/// Lists comments.
+/// Lists comments, oldest first. Of a long discussion they are the last ones.
 pub(super) async fn comments(
     github: &GitHub,
     repository: &RepoSlug,
     number: u64,
 ) -> Result<Listed<Comment>, CodeHostError> {
     let own = github.login().await?;
-    let mut entries = Vec::new();
-    for page in 1..=MAX_COMMENT_PAGES {
-        let route = format!("/repos/{repository}/issues/{number}/comments?per_page={PAGE}&page={page}");
-        let found: Vec<wire::Comment> = github.client.get(&route).await?;
-        let is_last = found.len() < PAGE;
-        entries.extend(found.into_iter().map(|one| comment_of(one, own)).collect::<Result<Vec<_>, _>>()?);
-        if is_last {
-            return Ok(Listed { entries, truncated: false });
+    let route =
+        |page: usize| format!("/repos/{repository}/issues/{number}/comments?per_page={PAGE}&page={page}");
+    let mut found: Vec<wire::Comment> = github.client.get(&route(1)).await?;
+    let mut first = 1;
+    if found.len() == PAGE {
+        let total = usize::try_from(issue(github, repository, number).await?.comments).unwrap_or(usize::MAX);
+        first = total.div_ceil(PAGE).saturating_sub(MAX_COMMENT_PAGES - 1).max(1);
+        if first > 1 {
+            found.clear();
+        }
+        for page in first.max(2)..first + MAX_COMMENT_PAGES {
+            let more: Vec<wire::Comment> = github.client.get(&route(page)).await?;
+            let is_last = more.len() < PAGE;
+            found.extend(more);
+            if is_last {
+                break;
+            }
         }
     }
-    Ok(Listed { entries, truncated: true })
+    let entries = found.into_iter().map(|one| comment_of(one, own)).collect::<Result<_, _>>()?;
+    Ok(Listed { entries, truncated: first > 1 })
 }
 
 /// Comments on an issue or pull request.

@@ -1,7 +1,11 @@
 //! Files, trees, diffs and comparisons.
 
-use ars_bot_ports::{CodeHost as _, code_host::FileContent};
+use ars_bot_ports::{
+    CodeHost as _,
+    code_host::{FileContent, NewIssue},
+};
 use ars_codehost::diff::Change;
+use ars_testkit::github::FakeComment;
 
 use crate::support::{app, branch, world};
 
@@ -72,4 +76,24 @@ async fn long_diff_is_cut_after_a_line() {
     assert!(cut.truncated && cut.text.ends_with('\n') && cut.text.len() <= 1_000);
     let whole = world.host.unified_diff(&app(), number, 1 << 20).await.unwrap();
     assert!(!whole.truncated && whole.text.ends_with("+line 1999\n"));
+}
+
+/// Of a discussion of more pages than are read, the last comments are listed.
+#[tokio::test]
+async fn long_discussion_lists_its_last_comments() {
+    let world = world().await;
+    let new = NewIssue { title: "Long".into(), ..NewIssue::default() };
+    let number = world.host.create_issue(&app(), &new).await.unwrap().number;
+    for (total, first, count) in
+        [(100, 1, 100), (101, 1, 101), (300, 1, 300), (301, 101, 201), (450, 201, 250)]
+    {
+        world.fake.change("acme/app", |repository| {
+            let comments = &mut repository.items.get_mut(&number).unwrap().comments;
+            *comments = (1..=total).map(|id| FakeComment { id, ..FakeComment::default() }).collect();
+        });
+        let listed = world.host.comments(&app(), number).await.unwrap();
+        let ids: Vec<u64> = listed.entries.iter().map(|comment| comment.id).collect();
+        assert_eq!((ids.first(), ids.last(), ids.len()), (Some(&first), Some(&total), count), "{total}");
+        assert_eq!(listed.truncated, first > 1, "{total}");
+    }
 }

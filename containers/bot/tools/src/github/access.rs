@@ -5,8 +5,10 @@ use std::time::Duration;
 use ars_bot_ports::{CodeHost, CodeHostError};
 use ars_codehost::parse_slug;
 use ars_types::RepoSlug;
+use serde_json::Value;
 
-use crate::{ToolContext, ToolOutput};
+use super::kind::GitHubTool;
+use crate::{ToolContext, ToolOutput, args::Args};
 
 /// Maximum time of a tool's calls to the code host, its waits for limits included.
 const HOST_CALL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -72,6 +74,31 @@ impl<'a> CodeHostAccess<'a> {
                 "The requester may not write issues: an administrator can grant `issue:write`.",
             )),
         }
+    }
+}
+
+/// A call of a tool on one repository, after its checks.
+pub(super) struct RepositoryCall<'a> {
+    pub(super) args: Args<'a>,
+    pub(super) access: CodeHostAccess<'a>,
+    pub(super) repository: RepoSlug,
+    /// First character of the text to show.
+    pub(super) offset: usize,
+}
+
+impl<'a> RepositoryCall<'a> {
+    /// Checks the input of a tool and the gate of its repository.
+    pub(super) fn of(
+        tool: GitHubTool,
+        context: &ToolContext<'a>,
+        input: &'a Value,
+        purpose: Use,
+    ) -> Result<Self, ToolOutput> {
+        let args = Args::of(input, tool.fields().0)?;
+        let access = CodeHostAccess::of(context)?;
+        let repository = access.repository(args.text("repo")?, purpose)?;
+        let offset = args.offset()?;
+        Ok(Self { args, access, repository, offset })
     }
 }
 

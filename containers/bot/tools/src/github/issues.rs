@@ -4,7 +4,7 @@ use ars_bot_ports::code_host::{Comment, Issue, IssueFilter, IssueState, Listed};
 use serde_json::Value;
 
 use super::{
-    access::{CodeHostAccess, Use, within},
+    access::{RepositoryCall, Use, within},
     kind::GitHubTool,
     repositories::words,
     shown::{line, untrusted},
@@ -20,10 +20,8 @@ pub(super) async fn run(
     context: &ToolContext<'_>,
     input: &Value,
 ) -> Result<ToolOutput, ToolOutput> {
-    let args = Args::of(input, tool.fields().0)?;
-    let access = CodeHostAccess::of(context)?;
-    let repository = access.repository(args.text("repo")?, Use::Read)?;
-    let offset = args.offset()?;
+    let RepositoryCall { args, access, repository, offset } =
+        RepositoryCall::of(tool, context, input, Use::Read)?;
     if tool == GitHubTool::IssueGet {
         let number = args.number()?;
         let issue = within(context, access.host.issue(&repository, number)).await?;

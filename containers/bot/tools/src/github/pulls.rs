@@ -6,12 +6,12 @@ use ars_types::RepoSlug;
 use serde_json::Value;
 
 use super::{
-    access::{CodeHostAccess, Use, within},
+    access::{CodeHostAccess, RepositoryCall, Use, within},
     issues::discussion,
     kind::GitHubTool,
     shown::{line, untrusted},
 };
-use crate::{ToolContext, ToolOutput, args::Args};
+use crate::{ToolContext, ToolOutput};
 
 /// Maximum logs of failed checks in one answer.
 const MAX_LOGS: usize = 3;
@@ -24,16 +24,15 @@ pub(super) async fn run(
     context: &ToolContext<'_>,
     input: &Value,
 ) -> Result<ToolOutput, ToolOutput> {
-    let args = Args::of(input, tool.fields().0)?;
-    let access = CodeHostAccess::of(context)?;
-    let repository = access.repository(args.text("repo")?, Use::Read)?;
+    let RepositoryCall { args, access, repository, offset } =
+        RepositoryCall::of(tool, context, input, Use::Read)?;
     let number = args.number()?;
     match tool {
         GitHubTool::Pull => {
             let facts = within(context, access.host.pull_request(&repository, number)).await?;
             let comments = within(context, access.host.comments(&repository, number)).await?;
             let text = format!("{}{}", described(&facts), discussion(&comments));
-            Ok(untrusted(context, &head_of(&facts), text, args.offset()?))
+            Ok(untrusted(context, &head_of(&facts), text, offset))
         }
         GitHubTool::PullDiff => {
             let path = args.optional_text("path")?;
@@ -45,7 +44,7 @@ pub(super) async fn run(
             }
             let more = if changed.truncated { " The host lists no more." } else { "" };
             let head = format!("{} changed files.{more}", changed.files.len());
-            Ok(untrusted(context, &head, text, args.offset()?))
+            Ok(untrusted(context, &head, text, offset))
         }
         _ => checks(context, access, &repository, number).await,
     }

@@ -4,7 +4,7 @@ use ars_bot_ports::code_host::{FileContent, TreeEntry};
 use serde_json::Value;
 
 use super::{
-    access::{CodeHostAccess, Use, within},
+    access::{CodeHostAccess, RepositoryCall, Use, within},
     kind::GitHubTool,
     shown::{line, untrusted},
 };
@@ -13,29 +13,32 @@ use crate::{ToolContext, ToolOutput, args::Args};
 /// Maximum characters of a search on the code host.
 pub(super) const MAX_SEARCH_CHARS: usize = 250;
 
+/// Lists the repositories that the requester may read.
+pub(super) async fn list(context: &ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
+    let args = Args::of(input, GitHubTool::Repos.fields().0)?;
+    let access = CodeHostAccess::of(context)?;
+    let offset = args.offset()?;
+    let listed = within(context, access.host.repositories()).await?;
+    // A closed repository is not even named.
+    let open = listed.entries.iter().filter(|one| access.gate.read(&one.repository).is_ok());
+    let text: String = open
+        .map(|one| {
+            let archived = if one.is_archived { " (archived)" } else { "" };
+            format!("{}{archived}: {}\n", one.repository, line(&one.description))
+        })
+        .collect();
+    let head = if listed.truncated { "Repositories; there are more." } else { "Repositories." };
+    Ok(untrusted(context, head, text, offset))
+}
+
 /// Runs one of these tools.
 pub(super) async fn run(
     tool: GitHubTool,
     context: &ToolContext<'_>,
     input: &Value,
 ) -> Result<ToolOutput, ToolOutput> {
-    let args = Args::of(input, tool.fields().0)?;
-    let access = CodeHostAccess::of(context)?;
-    let offset = args.offset()?;
-    if tool == GitHubTool::Repos {
-        let listed = within(context, access.host.repositories()).await?;
-        // A closed repository is not even named.
-        let open = listed.entries.iter().filter(|one| access.gate.read(&one.repository).is_ok());
-        let text: String = open
-            .map(|one| {
-                let archived = if one.is_archived { " (archived)" } else { "" };
-                format!("{}{archived}: {}\n", one.repository, line(&one.description))
-            })
-            .collect();
-        let head = if listed.truncated { "Repositories; there are more." } else { "Repositories." };
-        return Ok(untrusted(context, head, text, offset));
-    }
-    let repository = access.repository(args.text("repo")?, Use::Read)?;
+    let RepositoryCall { args, access, repository, offset } =
+        RepositoryCall::of(tool, context, input, Use::Read)?;
     let git_ref = args.optional_text("ref");
     match tool {
         GitHubTool::File => {

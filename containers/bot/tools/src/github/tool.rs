@@ -58,9 +58,8 @@ impl Tool for GitHubTool {
 
     async fn run(&self, context: ToolContext<'_>, input: &Value) -> ToolOutput {
         let output = match self {
-            Self::Repos | Self::File | Self::Tree | Self::SearchCode => {
-                repositories::run(*self, &context, input).await
-            }
+            Self::Repos => repositories::list(&context, input).await,
+            Self::File | Self::Tree | Self::SearchCode => repositories::run(*self, &context, input).await,
             Self::Pull | Self::PullDiff | Self::Checks => pulls::run(*self, &context, input).await,
             Self::IssueList | Self::IssueGet => issues::run(*self, &context, input).await,
             Self::IssueCreate | Self::IssueUpdate | Self::IssueComment => {

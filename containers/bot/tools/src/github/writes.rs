@@ -7,11 +7,11 @@ use ars_codehost::text::{MAX_BODY_CHARS, neutral_block, neutral_line};
 use serde_json::Value;
 
 use super::{
-    access::{CodeHostAccess, Use, within},
+    access::{RepositoryCall, Use, within},
     issues::state,
     kind::GitHubTool,
 };
-use crate::{ToolContext, ToolOutput, args::Args};
+use crate::{ToolContext, ToolOutput};
 
 /// Maximum characters of an issue's title.
 const MAX_ISSUE_TITLE: usize = 200;
@@ -24,9 +24,8 @@ pub(super) async fn run(
     context: &ToolContext<'_>,
     input: &Value,
 ) -> Result<ToolOutput, ToolOutput> {
-    let args = Args::of(input, tool.fields().0)?;
-    let access = CodeHostAccess::of(context)?;
-    let repository = access.repository(args.text("repo")?, Use::WriteIssues)?;
+    let RepositoryCall { args, access, repository, .. } =
+        RepositoryCall::of(tool, context, input, Use::WriteIssues)?;
     let labels = args.texts("labels")?;
     if labels.as_ref().is_some_and(|labels| labels.len() > MAX_LABELS) {
         return Err(ToolOutput::refused(format!("`labels` must have at most {MAX_LABELS} entries.")));
