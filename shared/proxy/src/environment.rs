@@ -13,13 +13,14 @@ pub(crate) const PEER_HEADER: (&str, &str) = ("PEER_HEADER", "cf-connecting-ip")
 
 /// Secrets of the operator (`wrangler secret put`).
 /// The root wrangler.toml lists the same names in this order.
-pub const SECRETS: [&str; 10] = [
+pub const SECRETS: [&str; 11] = [
     "MEMORY_TOKEN",
     "ANTHROPIC_API_KEY",
     "OPENAI_API_KEY",
     "BRAVE_SEARCH_API_KEY",
     "GITHUB_APP_PRIVATE_KEY",
     "GH_TOKEN",
+    "GITHUB_WEBHOOK_SECRET",
     "DASHBOARD_TOKEN",
     "OTEL_EXPORTER_OTLP_HEADERS",
     "OTEL_EXPORTER_OTLP_TRACES_HEADERS",

@@ -7,6 +7,8 @@ use crate::{ErrorCode, error_code};
 
 /// `POST` only.
 pub const ROUTE: &str = "/ingress";
+/// Webhooks of the code host, `POST` only.
+pub const GITHUB_ROUTE: &str = "/ingress/github";
 
 /// 200: the collected reply, and the receipt of the run if there is one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -35,6 +35,7 @@ Environment (secrets come from nowhere else):
   GITHUB_APP_ID, GITHUB_APP_INSTALLATION_ID, GITHUB_APP_PRIVATE_KEY
                                           the GitHub App; GH_TOKEN is a plain token instead
   GITHUB_BASE_URL                         an enterprise's own GitHub
+  GITHUB_WEBHOOK_SECRET                   the secret of its webhooks; no secret: none are accepted
   SERVICE_INGRESS_TOKENS                  tokens for /ingress and /mcp: {\"<token>\":{\"subject\":\"me\"}}
   DASHBOARD_TOKEN                         the secret of the run pages and of /api in mode `token`
   ACCESS_TEAM_DOMAIN, ACCESS_AUD          the access proxy in front of the run pages and of /api

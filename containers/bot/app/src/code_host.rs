@@ -15,6 +15,8 @@ use crate::{clock::SystemClock, environment::name};
 pub struct CodeHostConfig {
     host: Host,
     identity: Identity,
+    /// The secret of webhooks, if they are on.
+    pub webhook_secret: Option<Secret>,
 }
 
 /// The service's identity on the host.
@@ -38,6 +40,9 @@ pub enum InvalidCodeHost {
     /// The address is no base address.
     #[error("{} must be https:// and a host, without a path", name::GITHUB_BASE_URL)]
     BaseUrl,
+    /// Webhooks are on without a code host.
+    #[error("{} needs a code host: set the variables of a GitHub App", name::GITHUB_WEBHOOK_SECRET)]
+    Webhook,
     /// The HTTP client cannot be made.
     #[error("the HTTP client of the code host cannot be made")]
     Client,
@@ -52,7 +57,9 @@ impl CodeHostConfig {
         let app_id = variable(name::GITHUB_APP_ID);
         let installation = variable(name::GITHUB_APP_INSTALLATION_ID);
         let private_key = Secret::parse(variable(name::GITHUB_APP_PRIVATE_KEY));
+        let webhook_secret = Secret::parse(variable(name::GITHUB_WEBHOOK_SECRET));
         let identity = match (app_id, installation, private_key, Secret::parse(variable(name::GH_TOKEN))) {
+            (None, None, None, None) if webhook_secret.is_some() => return Err(InvalidCodeHost::Webhook),
             (None, None, None, None) => return Ok(None),
             (None, None, None, Some(token)) => Identity::Token(token),
             (Some(app_id), Some(installation), Some(private_key), _) => {
@@ -68,15 +75,16 @@ impl CodeHostConfig {
             Some(base) => Host::parse(base.trim()).ok_or(InvalidCodeHost::BaseUrl)?,
             None => Host::default(),
         };
-        Ok(Some(Self { host, identity }))
+        Ok(Some(Self { host, identity, webhook_secret }))
     }
 
-    /// Returns the secret, which no output may contain.
-    pub fn secret(&self) -> &Secret {
-        match &self.identity {
+    /// Returns the secrets, which no output may contain.
+    pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        let own = match &self.identity {
             Identity::App { private_key, .. } => private_key,
             Identity::Token(token) => token,
-        }
+        };
+        [own].into_iter().chain(&self.webhook_secret)
     }
 
     /// Makes the adapter. Needs the runtime.
@@ -124,6 +132,8 @@ mod tests {
                 vec![id, installation, ("GH_TOKEN", "t")],
                 Some(InvalidCodeHost::Missing("GITHUB_APP_PRIVATE_KEY")),
             ),
+            (vec![("GITHUB_WEBHOOK_SECRET", "s")], Some(InvalidCodeHost::Webhook)),
+            (vec![("GITHUB_WEBHOOK_SECRET", "s"), ("GH_TOKEN", "t")], None),
             (vec![key], Some(InvalidCodeHost::Missing("GITHUB_APP_ID"))),
             (vec![id, installation, key], Some(InvalidCodeHost::Key)),
             (vec![("GH_TOKEN", "t"), ("GITHUB_BASE_URL", "ghe.example")], Some(InvalidCodeHost::BaseUrl)),

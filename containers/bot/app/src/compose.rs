@@ -17,7 +17,8 @@ use ars_bot_adapters::{
 use ars_bot_core::{
     Capabilities, Core, Deps, LedgerDeps, commands::CommandDeps, live::LiveStores, settings::Settings,
 };
-use ars_bot_http::Dashboard;
+use ars_bot_http::{Dashboard, Webhooks};
+use ars_bot_ports::{CodeHost, Documents};
 use ars_events::Redactor;
 use ars_types::ModelRef;
 
@@ -60,6 +61,16 @@ pub struct Plan {
     pub code_host: Option<CodeHostConfig>,
     /// The gate of the run pages.
     pub dashboard: Dashboard,
+}
+
+/// The connected parts.
+pub struct Built {
+    /// The core.
+    pub core: Core,
+    /// The working trees.
+    pub workspaces: Arc<GitWorkspaces>,
+    /// Webhooks of the code host, if they are on.
+    pub webhooks: Option<Webhooks>,
 }
 
 /// Reads configuration and environment. Opens and writes nothing.
@@ -110,9 +121,9 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         Dashboard::Token { secret, .. } => Some(secret.clone()),
         Dashboard::Loopback | Dashboard::Access(_) => None,
     };
-    let of_code_host = code_host.as_ref().map(|config| config.secret().clone());
-    let own = [&store_token, &memory_token, &schedules_token, &search_key, &dashboard_token, &of_code_host];
-    let secrets = keys.chain(tokens.secrets()).chain(own.into_iter().flatten());
+    let own = [&store_token, &memory_token, &schedules_token, &search_key, &dashboard_token];
+    let of_code_host = code_host.iter().flat_map(CodeHostConfig::secrets);
+    let secrets = keys.chain(tokens.secrets()).chain(own.into_iter().flatten()).chain(of_code_host);
     let secrets = secrets.map(|secret| secret.expose().to_owned());
     let telemetry = ars_bot_telemetry::secrets(environment::variable);
     let origins = settings.repositories.iter().map(|repository| &repository.origin);
@@ -229,6 +240,23 @@ impl Plan {
         in_folder(workspaces, self.tree_folder.clone(), self.file.execution.kind)
     }
 
+    /// Returns the webhooks of the code host, if they are on.
+    fn webhooks(
+        &self,
+        host: Option<&Arc<dyn CodeHost>>,
+        documents: &Arc<dyn Documents>,
+    ) -> Result<Option<Webhooks>, Failure> {
+        let users = self.file.webhook.users().map_err(|error| invalid_configuration(&error))?;
+        let secret = self.code_host.as_ref().and_then(|config| config.webhook_secret.clone());
+        Ok(secret.zip(host).map(|(secret, host)| Webhooks {
+            secret,
+            users,
+            checks: self.file.webhook.checks.clone(),
+            host: Arc::clone(host),
+            documents: Arc::clone(documents),
+        }))
+    }
+
     /// Locks the configured folder of working trees. The data directory's own has no lock as a whole.
     pub fn lock_tree_folder(&self) -> Result<Option<TreeFolderLock>, Failure> {
         self.tree_folder.as_deref().map(TreeFolderLock::take).transpose()
@@ -260,17 +288,16 @@ impl Plan {
     }
 
     /// Opens the parts and connects them.
-    pub async fn build(
-        self,
-        store: Option<Store>,
-        state_url: Option<String>,
-    ) -> Result<(Core, Arc<GitWorkspaces>), Failure> {
+    pub async fn build(self, store: Option<Store>, state_url: Option<String>) -> Result<Built, Failure> {
         let stores = self.stores(store, state_url)?;
         let keeps_ledger = self.keeps_ledger && stores.kept == Kept::RecordsAndLedger;
         let code_host = capabilities::code_host(self.code_host.as_ref())?;
         let workspaces = Arc::new(self.workspaces().with_code_host(code_host.clone()));
+        let webhooks = self.webhooks(code_host.as_ref(), &stores.documents)?;
         let catalog = Catalog::new(self.providers, Transport::default())
             .map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
+        let pages = self.settings.public_base_url.clone();
+        let channels = RecordedChannels { code_host: code_host.clone(), pages };
         let provider: Arc<GitWorkspaces> = Arc::clone(&workspaces);
         let deps = Deps {
             clock: Arc::new(SystemClock),
@@ -278,7 +305,7 @@ impl Plan {
             workspaces: provider,
             store: stores.runs,
             capabilities: Capabilities {
-                ledger: keeps_ledger.then(|| ledger(stores.live, stores.are_shared)).transpose()?,
+                ledger: keeps_ledger.then(|| ledger(stores.live, stores.are_shared, channels)).transpose()?,
                 memory: capabilities::memory(
                     &self.file.memory,
                     self.file.organization.clone(),
@@ -300,13 +327,17 @@ impl Plan {
         #[cfg(feature = "kill-points")]
         let deps = crate::kill_points::arm(deps)?;
         let core = Core::new(deps);
-        Ok((core, workspaces))
+        Ok(Built { core, workspaces, webhooks })
     }
 }
 
-fn ledger(stores: LiveStores, has_successor: bool) -> Result<LedgerDeps, Failure> {
+fn ledger(
+    stores: LiveStores,
+    has_successor: bool,
+    channels: RecordedChannels,
+) -> Result<LedgerDeps, Failure> {
     let generation = generation::mint().context("a generation").map_err(Failure::Unavailable)?;
-    Ok(LedgerDeps { stores, generation, channels: Arc::new(RecordedChannels), has_successor })
+    Ok(LedgerDeps { stores, generation, channels: Arc::new(channels), has_successor })
 }
 
 /// Moves workspaces to the configured folder, if there is one.

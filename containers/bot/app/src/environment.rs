@@ -28,6 +28,8 @@ pub mod name {
     pub const GH_TOKEN: &str = "GH_TOKEN";
     /// Address of an enterprise's own code host.
     pub const GITHUB_BASE_URL: &str = "GITHUB_BASE_URL";
+    /// Secret that signs webhooks of the code host. Without it they are off.
+    pub const GITHUB_WEBHOOK_SECRET: &str = "GITHUB_WEBHOOK_SECRET";
     /// File with the commit and the time of the build.
     pub const BUILD_STAMP: &str = "ARS_BUILD_STAMP";
     /// Default of `--config`.

@@ -1,13 +1,20 @@
 //! Reply channels of reclaimed runs.
-//! An HTTP or MCP caller of an ended process reads the run's record; a terminal has ended with its process.
+//! An HTTP or MCP caller of an ended process reads the run's record; a terminal has ended with its process. A comment on
+//! the code host is edited on.
 
 use std::sync::Arc;
 
-use ars_bot_ports::{ChannelIo, Channels, NobodyListens};
+use ars_bot_http::CommentChannel;
+use ars_bot_ports::{ChannelIo, Channels, CodeHost, NobodyListens};
 use ars_wire::ledger::LiveRun;
 
-/// Channels that discard replies, because the record has them.
-pub struct RecordedChannels;
+/// The channels of runs that the ledger records.
+pub struct RecordedChannels {
+    /// The code host, if one is configured.
+    pub code_host: Option<Arc<dyn CodeHost>>,
+    /// Base of the run pages.
+    pub pages: Option<String>,
+}
 
 /// Platforms with requesters that read the record.
 const PLATFORMS: [&str; 2] = ["http", "mcp"];
@@ -15,6 +22,10 @@ const PLATFORMS: [&str; 2] = ["http", "mcp"];
 impl Channels for RecordedChannels {
     fn reopen(&self, run: &LiveRun) -> Option<Arc<dyn ChannelIo>> {
         let platform = run.thread_key.split(':').next()?;
-        PLATFORMS.contains(&platform).then(|| Arc::new(NobodyListens) as Arc<dyn ChannelIo>)
+        if PLATFORMS.contains(&platform) {
+            return Some(Arc::new(NobodyListens));
+        }
+        let channel = CommentChannel::reopen(run, Arc::clone(self.code_host.as_ref()?), self.pages.clone())?;
+        Some(Arc::new(channel))
     }
 }

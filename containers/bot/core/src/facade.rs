@@ -2,8 +2,9 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
+use ars_auth::{Actor, grants::granted};
 use ars_bot_ports::{ChannelIo, Clock, IncomingMessage, Randomness, RunStore, StoreError};
-use ars_types::{Generation, SandboxKind, SandboxNetwork, UnixMillis};
+use ars_types::{Generation, RepoSlug, SandboxKind, SandboxNetwork, UnixMillis};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -78,6 +79,13 @@ impl Core {
     /// Returns the queries of runs.
     pub fn queries(&self) -> Queries {
         Queries::new(self.context.clone())
+    }
+
+    /// Returns whether the gate of a repository admits an actor, with the grants of the configuration.
+    pub fn may_use_repository(&self, actor: &Actor, repository: &RepoSlug) -> bool {
+        let settings = self.context.settings();
+        let actor = granted(actor, &settings.grants);
+        dispatch::authorize_name(&actor, settings, repository.as_str()).is_ok()
     }
 
     /// Returns the commands.

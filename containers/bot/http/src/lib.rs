@@ -18,3 +18,4 @@ pub use auth::{access::Access, viewer::Dashboard};
 pub use router::{router, routes};
 pub use server::{ConnectionLimits, StreamLimits, serve};
 pub use state::HttpState;
+pub use surfaces::webhook::{CommentChannel, Webhooks};

@@ -10,7 +10,7 @@ use axum::{
 use crate::{
     auth::viewer,
     state::HttpState,
-    surfaces::{admin, api, health, ingress, mcp, runs, session},
+    surfaces::{admin, api, health, ingress, mcp, runs, session, webhook},
 };
 
 /// The methods of a route that checks the method itself.
@@ -64,6 +64,8 @@ fn machines() -> Vec<Route> {
     vec![
         // Holders of an ingress token. The gate checks the method itself, as its first check.
         all(ars_wire::ingress::ROUTE, ingress::post),
+        // The code host, which signs its events.
+        all(ars_wire::ingress::GITHUB_ROUTE, webhook::post),
         all(ars_wire::mcp::ROUTE, mcp::post),
         all(ars_wire::admin::CRASH_ROUTE, admin::crash),
         // The edge, which names the subject that it has authenticated.

@@ -12,7 +12,10 @@ use crate::{
     Dashboard,
     auth::attempts::Attempts,
     server::{LagMeter, Quota, Rates, StreamLimits},
-    surfaces::ingress::FirstRequests,
+    surfaces::{
+        ingress::FirstRequests,
+        webhook::{WebhookState, Webhooks},
+    },
 };
 
 /// The state of the HTTP surface. Cheap to clone.
@@ -24,6 +27,8 @@ pub struct HttpState {
     pub(crate) tokens: Arc<TokenMap>,
     /// Used by the ingress, for requests with an idempotency key.
     pub(crate) first_requests: Arc<FirstRequests>,
+    /// Used by the webhooks of the code host; `None` if they are off.
+    pub(crate) webhooks: Option<Arc<WebhookState>>,
     /// Used by every route that accepts requests or writes.
     pub(crate) rates: Arc<Rates>,
     /// Used by the gate of the run pages.
@@ -54,6 +59,7 @@ impl HttpState {
             core,
             tokens,
             first_requests: Arc::default(),
+            webhooks: None,
             rates: Arc::default(),
             dashboard: Arc::default(),
             sign_ins: Arc::default(),
@@ -80,6 +86,13 @@ impl HttpState {
     #[must_use]
     pub fn with_dashboard(mut self, dashboard: Dashboard) -> Self {
         self.dashboard = Arc::new(dashboard);
+        self
+    }
+
+    /// Accepts webhooks of the code host.
+    #[must_use]
+    pub fn with_webhooks(mut self, webhooks: Webhooks) -> Self {
+        self.webhooks = Some(Arc::new(WebhookState::new(webhooks)));
         self
     }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use ars_types::UnixMillis;
+use sha2::{Digest as _, Sha256};
 
 /// Maximum webhook deliveries that are remembered.
 const MAX_DELIVERIES: usize = 10_000;
@@ -11,7 +12,13 @@ const DELIVERY_RETENTION_MS: i64 = 259_200_000;
 /// Maximum characters of a delivery's id.
 const MAX_DELIVERY_ID_CHARS: usize = 100;
 
-/// The deliveries of the last days.
+/// Hexadecimal digits of the digest of a delivery's id.
+const DIGEST_CHARS: usize = 16;
+/// Hexadecimal digits of its minute.
+const MINUTE_CHARS: usize = 8;
+const MINUTE_MS: i64 = 60_000;
+
+/// The deliveries of the last days, as digests of their ids.
 #[derive(Debug, Clone, Default)]
 pub struct Deliveries {
     known: BTreeMap<String, UnixMillis>,
@@ -30,34 +37,64 @@ pub enum Delivery {
 }
 
 impl Deliveries {
-    /// Records a delivery, after its signature was checked. Beyond the limit the oldest is forgotten.
-    pub fn record(&mut self, id: &str, now: UnixMillis) -> Delivery {
+    /// Parses the stored form. Malformed entries are dropped.
+    pub fn parse(text: &str) -> Self {
+        let mut deliveries = Self::default();
+        for entry in text.as_bytes().chunks_exact(DIGEST_CHARS + MINUTE_CHARS) {
+            let Ok(entry) = std::str::from_utf8(entry) else { continue };
+            let Some((digest, minute)) = entry.split_at_checked(DIGEST_CHARS) else { continue };
+            let Ok(minute) = u32::from_str_radix(minute, 16) else { continue };
+            deliveries.insert(digest.to_owned(), i64::from(minute) * MINUTE_MS);
+        }
+        deliveries
+    }
+
+    /// Returns the stored form: digest and minute of each delivery, oldest first.
+    pub fn text(&self) -> String {
+        let minute = |digest: &String| {
+            let at = self.known.get(digest).copied().unwrap_or_default();
+            // Rounded up, so that a stored delivery is never forgotten early.
+            u32::try_from(at.saturating_add(MINUTE_MS - 1) / MINUTE_MS).unwrap_or_default()
+        };
+        self.order.iter().map(|digest| format!("{digest}{:08x}", minute(digest))).collect()
+    }
+
+    /// Returns whether a delivery was recorded, after its signature was checked.
+    pub fn check(&self, id: &str, now: UnixMillis) -> Delivery {
         if id.is_empty() || id.len() > MAX_DELIVERY_ID_CHARS {
             return Delivery::Invalid;
         }
+        let is_recent = |at: &UnixMillis| now.saturating_sub(*at) <= DELIVERY_RETENTION_MS;
+        match self.known.get(&digest(id)).is_some_and(is_recent) {
+            true => Delivery::Repeated,
+            false => Delivery::First,
+        }
+    }
+
+    /// Records a delivery. Old ones, and the oldest beyond the limit, are forgotten.
+    pub fn record(&mut self, id: &str, now: UnixMillis) {
         while let Some(oldest) = self.order.front() {
             let age = self.known.get(oldest).map_or(i64::MAX, |at| now.saturating_sub(*at));
-            let is_full = self.order.len() >= MAX_DELIVERIES && !self.known.contains_key(id);
-            if age <= DELIVERY_RETENTION_MS && !is_full {
+            if age <= DELIVERY_RETENTION_MS && self.order.len() < MAX_DELIVERIES {
                 break;
             }
             if let Some(oldest) = self.order.pop_front() {
                 self.known.remove(&oldest);
             }
         }
-        if self.known.contains_key(id) {
-            return Delivery::Repeated;
-        }
-        self.known.insert(id.to_owned(), now);
-        self.order.push_back(id.to_owned());
-        Delivery::First
+        self.insert(digest(id), now);
     }
 
-    /// Forgets a delivery whose message could not be stored, so that its repetition is accepted.
-    pub fn forget(&mut self, id: &str) {
-        self.known.remove(id);
-        self.order.retain(|known| known != id);
+    fn insert(&mut self, digest: String, at: UnixMillis) {
+        if self.known.insert(digest.clone(), at).is_none() {
+            self.order.push_back(digest);
+        }
     }
+}
+
+fn digest(id: &str) -> String {
+    let digest = Sha256::digest(id.as_bytes());
+    digest.iter().take(DIGEST_CHARS / 2).map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -74,23 +111,43 @@ mod tests {
             ("a", DELIVERY_RETENTION_MS, Delivery::Repeated),
             ("a", DELIVERY_RETENTION_MS + 1, Delivery::First),
             ("b", DELIVERY_RETENTION_MS + 2, Delivery::Repeated),
-            ("", 0, Delivery::Invalid),
         ] {
-            assert_eq!(deliveries.record(id, now), expected, "{id} {now}");
+            let found = deliveries.check(id, now);
+            assert_eq!(found, expected, "{id} {now}");
+            if found == Delivery::First {
+                deliveries.record(id, now);
+            }
         }
-        deliveries.forget("b");
-        assert_eq!(deliveries.record("b", DELIVERY_RETENTION_MS + 3), Delivery::First);
-        assert_eq!(deliveries.record(&"x".repeat(101), 0), Delivery::Invalid);
+        for id in ["", &"x".repeat(101)] {
+            assert_eq!(deliveries.check(id, 0), Delivery::Invalid);
+        }
     }
 
+    #[test]
+    fn stored_form_keeps_every_delivery() {
+        let mut deliveries = Deliveries::default();
+        deliveries.record("a", 1_800_000_000_001);
+        deliveries.record("b", 1_800_000_000_002);
+        let stored = Deliveries::parse(&deliveries.text());
+        for id in ["a", "b"] {
+            assert_eq!(stored.check(id, 1_800_000_000_000 + DELIVERY_RETENTION_MS), Delivery::Repeated);
+        }
+        assert_eq!(stored.check("c", 1_800_000_000_003), Delivery::First);
+        for malformed in ["", "x", &"é".repeat(24), &"z".repeat(48)] {
+            assert!(Deliveries::parse(malformed).known.is_empty(), "{malformed}");
+        }
+    }
+
+    /// The stored form fits into a configuration document of 256 KiB.
     #[test]
     fn memory_of_deliveries_is_bounded() {
         let mut deliveries = Deliveries::default();
         for index in 0..=MAX_DELIVERIES {
-            assert_eq!(deliveries.record(&index.to_string(), 0), Delivery::First);
+            deliveries.record(&index.to_string(), 0);
         }
         assert_eq!((deliveries.known.len(), deliveries.order.len()), (MAX_DELIVERIES, MAX_DELIVERIES));
-        assert_eq!(deliveries.record(&MAX_DELIVERIES.to_string(), 0), Delivery::Repeated);
-        assert_eq!(deliveries.record("0", 0), Delivery::First);
+        assert_eq!(deliveries.check(&MAX_DELIVERIES.to_string(), 0), Delivery::Repeated);
+        assert_eq!(deliveries.check("0", 0), Delivery::First);
+        assert_eq!(deliveries.text().len(), 240_000);
     }
 }

@@ -100,10 +100,11 @@ fn mention(body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
     let number = number(&body["issue"]["number"]).or_else(|_| number(&body["pull_request"]["number"]))?;
     let id = self::number(&comment["id"])?;
     let text = comment["body"].as_str().ok_or(Ignored::Malformed)?;
-    if text.chars().count() > MAX_COMMENT_CHARS || !mentions(text, bot.login) {
+    if text.chars().count() > MAX_COMMENT_CHARS {
         return Err(Ignored::NotForUs);
     }
-    build(body, number, user, TriggerKind::Mention { comment: id }, text.to_owned())
+    let text = without_mentions(text, bot.login).ok_or(Ignored::NotForUs)?;
+    build(body, number, user, TriggerKind::Mention { comment: id }, text)
 }
 
 fn review_request(body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
@@ -135,11 +136,13 @@ fn failed_check(body: &Value) -> Result<Trigger, Ignored> {
     // A bot runs the check, so the message is the service's own: the shell maps it to the user of the run.
     let user = format!("{PLATFORM}:checks");
     let name = neutral_line(check["name"].as_str().unwrap_or("check"), MAX_CHECK_NAME_CHARS);
+    let number = number(&request["number"])?;
     let text = format!(
-        "A check failed at {head}. Find the cause and mend it.\n\n{}",
+        "A check failed at {head} of {}#{number}. Find the cause and mend it.\n\n{}",
+        repository(body)?,
         wrap_untrusted(&format!("check: {name}"))
     );
-    build(body, number(&request["number"])?, user, TriggerKind::FailedCheck { head }, text)
+    build(body, number, user, TriggerKind::FailedCheck { head }, text)
 }
 
 fn build(
@@ -179,18 +182,29 @@ fn commit(value: &Value) -> Result<Commit, Ignored> {
     value.as_str().and_then(Commit::parse).ok_or(Ignored::Malformed)
 }
 
-/// Returns whether a comment mentions the login. Code and quoted lines do not count.
-fn mentions(text: &str, login: &str) -> bool {
+/// Returns a comment without its mentions of the login, or `None` without any.
+/// Code and quoted lines do not count.
+fn without_mentions(text: &str, login: &str) -> Option<String> {
     let code = code_spans(text);
     let lower = text.to_ascii_lowercase();
     let name = format!("@{}", login.to_ascii_lowercase());
     let is_name = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_' | '/');
-    lower.match_indices(&name).any(|(at, _)| {
+    let is_mention = |at: usize| {
         let line = lower[..at].rsplit('\n').next().unwrap_or_default();
         let is_quoted = line.trim_start().starts_with('>');
         let continues = lower[at + name.len()..].starts_with(is_name) || lower[..at].ends_with(is_name);
         !is_quoted && !continues && !code.iter().any(|span| span.contains(&at))
-    })
+    };
+    let (mut rest, mut end) = (String::with_capacity(text.len()), 0);
+    for (at, _) in lower.match_indices(&name).filter(|(at, _)| is_mention(*at)) {
+        rest.push_str(&text[end..at]);
+        end = at + name.len();
+    }
+    if end == 0 {
+        return None;
+    }
+    rest.push_str(&text[end..]);
+    Some(rest.trim().to_owned())
 }
 
 #[cfg(test)]

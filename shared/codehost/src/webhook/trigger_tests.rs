@@ -54,7 +54,7 @@ fn mention_becomes_a_message_of_its_thread() {
         thread: ThreadKey::from_text("github:acme/app:7").unwrap(),
         user: "github:ann".into(),
         kind: TriggerKind::Mention { comment: 9 },
-        text: text.into(),
+        text: "please fix it".into(),
     };
     assert_eq!(trigger("issue_comment", &comment(text), BOT), Ok(expected));
 }
@@ -91,6 +91,7 @@ fn requested_review_becomes_a_review() {
 fn failed_check_of_an_own_pull_request_becomes_a_message() {
     let found = trigger("check_run", &check(), BOT).unwrap();
     assert_eq!((found.number, found.user.as_str()), (7, "github:checks"));
+    assert!(found.text.contains("of acme/app#7. "), "{}", found.text);
     assert!(found.text.contains("check: test<\u{200b}/untrusted text> @\u{200b}ann"), "{}", found.text);
     for (at, value) in [
         ("/check_run/conclusion", json!("success")),

@@ -19,7 +19,8 @@ use tokio::net::TcpListener;
 use super::{Failure, interrupted};
 use crate::{
     args::Serve,
-    build_stamp, compose,
+    build_stamp,
+    compose::{self, Built},
     environment::{self, name},
     services::{self, DiskService, HttpService, LedgerService, OverridesService, RequeueService, Supervisor},
     shutdown::{self, ShutdownCause, ShutdownOutcome},
@@ -97,7 +98,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     allow_open_files(connections.max);
     let disk_limit = plan.file.limits.of_workspaces();
     let tree_folder = plan.lock_tree_folder()?;
-    let (core, workspaces) = plan.build(args.store, args.state_url).await?;
+    let Built { core, workspaces, webhooks } = plan.build(args.store, args.state_url).await?;
     let (sandbox, network) = report_sandbox(Arc::clone(&workspaces)).await;
     let mut state = HttpState::new(core.clone(), Arc::new(parsed.map), build_stamp::build().clone());
     tracing::info!(mode = dashboard.mode(), "dashboard");
@@ -110,6 +111,10 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     }
     if let Some(name) = &connections.peer_header {
         state = state.with_peer_header(name.clone());
+    }
+    if let Some(webhooks) = webhooks {
+        tracing::info!(users = webhooks.users.len(), "webhooks of the code host are accepted");
+        state = state.with_webhooks(webhooks);
     }
     if let Some(metrics) = telemetry.metrics().cloned() {
         state = state.with_metrics(move || metrics.render());

@@ -17,6 +17,7 @@ use super::{
     limits,
     memory::Memory,
     providers, scopes, spending,
+    webhook::Webhook,
 };
 
 /// The file as written.
@@ -68,6 +69,8 @@ pub struct File {
     pub workspace_dir: Option<PathBuf>,
     /// Viewers of the run pages.
     pub dashboard: dashboard::Dashboard,
+    /// Actors of logins of the code host.
+    pub webhook: Webhook,
     /// Reports of recurring friction.
     #[serde(alias = "self_improvement")]
     pub self_improvement: SelfImprovement,

@@ -19,6 +19,7 @@ mod settings;
 mod spending;
 #[cfg(test)]
 mod tests;
+mod webhook;
 
 pub use self::execution::{ExecutionKind, folder_of};
 pub use self::history::{HistoryStore, RunHistory, Worker};

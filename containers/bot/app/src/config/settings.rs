@@ -36,6 +36,7 @@ impl File {
         if self.self_improvement.min_runs == Some(0) {
             return Err(ConfigError::invalid("selfImprovement.minRuns", "must be at least 1"));
         }
+        self.webhook.users()?;
         let proposals = self.proposals()?;
         let repositories = self.repositories()?;
         if let Some(name) = &defaults.repository

@@ -19,3 +19,4 @@ mod shutdown;
 mod support;
 mod surface;
 mod tree_folder;
+mod webhooks;

@@ -336,7 +336,7 @@ fn git(directory: &Path, arguments: &[&str]) {
 /// A running `ars serve`.
 pub struct Server {
     pub running: Running,
-    url: String,
+    pub url: String,
     client: reqwest::Client,
 }
 

@@ -7,3 +7,4 @@ pub(crate) mod ingress;
 pub(crate) mod mcp;
 pub(crate) mod runs;
 pub(crate) mod session;
+pub(crate) mod webhook;

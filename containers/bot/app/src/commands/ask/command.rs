@@ -18,7 +18,8 @@ use super::{
 };
 use crate::{
     args::{Ask, Format, Store},
-    compose, logging,
+    compose::{self, Built},
+    logging,
     signals::Signals,
     terminal::{CliChannel, tell},
 };
@@ -44,7 +45,7 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
         ));
     }
     let _locked = plan.lock_tree_folder()?;
-    let (core, workspaces) = plan.build(Some(Store::Embedded), None).await?;
+    let Built { core, workspaces, .. } = plan.build(Some(Store::Embedded), None).await?;
     let message = request.into_message(text, &core, &workspaces).await?;
     let thread = message.thread_key.clone();
     // A generated thread name is unique, so it needs no lock.

@@ -14,7 +14,7 @@ pub(super) async fn invoke(invocation: Invocation) -> Result<Output, Failure> {
     let Invocation { definition, words, setup, .. } = invocation;
     let plan = compose::plan(setup, &TokenMap::default(), None).await?;
     logging::start(Arc::clone(&plan.redactor), logging::Level::Errors);
-    let (core, _) = plan.build(Some(Store::Embedded), None).await?;
+    let core = plan.build(Some(Store::Embedded), None).await?.core;
     on(&core, definition, words).await
 }
 

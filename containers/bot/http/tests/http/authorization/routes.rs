@@ -130,6 +130,10 @@ const TABLE: &[Row] = &[
     row("POST", "/ingress", "/ingress", machine(NO_SCOPE, DONE, NO_SCOPE), open(NO_TOKEN)),
     row("GET", "/ingress", "/ingress", all(METHOD), open(METHOD)),
     row(OTHERS, "/ingress", "/ingress", all(METHOD), open(METHOD)),
+    // The matrix has no webhooks. Their signature is the credential (`cli::webhooks`).
+    row("POST", "/ingress/github", "/ingress/github", all(ABSENT), open(ABSENT)),
+    row("GET", "/ingress/github", "/ingress/github", all(METHOD), open(METHOD)),
+    row(OTHERS, "/ingress/github", "/ingress/github", all(METHOD), open(METHOD)),
     row("POST", "/mcp", "/mcp", machine(DONE, DONE, DONE), open(NO_TOKEN)),
     row("GET", "/mcp", "/mcp", all(METHOD), open(METHOD)),
     row(OTHERS, "/mcp", "/mcp", all(METHOD), open(METHOD)),

@@ -1,0 +1,218 @@
+//! Webhooks of the fake GitHub, from the signed delivery to the one comment that answers it.
+
+use std::{sync::Arc, time::Duration};
+
+use ars_auth::Secret;
+use ars_bot_adapters::code_host::{Credentials, GitHub, GitHubSettings, TokioPause};
+use ars_bot_http::CommentChannel;
+use ars_bot_ports::{ChannelIo as _, Clock, Randomness};
+use ars_codehost::Host;
+use ars_testkit::{
+    FakeAnthropic, Reply,
+    github::{
+        Delivered, FakeComment, FakeGitHub, FakeItem, Fault, checked, commented, review_requested, sign,
+    },
+};
+use ars_types::UnixMillis;
+use serde_json::{Value, json};
+
+use crate::support::{CANARY, Machine, PATIENCE, SERVE, Server, gated};
+
+/// The secret of the webhooks, which no output may contain.
+const SECRET: &str = "canary-7f3a9c51e2-webhook";
+
+struct Fixed;
+
+impl Clock for Fixed {
+    fn now(&self) -> UnixMillis {
+        1_800_000_000_000
+    }
+}
+
+/// A host with pull request 1 of `acme/app`, a model, and a machine.
+struct World {
+    github: FakeGitHub,
+    model: FakeAnthropic,
+    machine: Machine,
+    head: String,
+}
+
+async fn world<const N: usize>(replies: [Reply; N]) -> World {
+    let github = FakeGitHub::start().await;
+    let head = github.add_repository("acme/app", &[("a.txt", "one\n")]);
+    github.change("acme/app", |repository| {
+        let item = FakeItem { number: 1, title: "Fix".into(), is_open: true, ..FakeItem::default() };
+        repository.items.insert(1, item);
+    });
+    let model = FakeAnthropic::start().await;
+    model.push(replies);
+    World { github, model, machine: Machine::new(), head }
+}
+
+impl World {
+    async fn serve(&self, model: &str) -> Server {
+        let config = "[restrict]\nrepos = [\"acme/secret\"]\n[grants.\"http:ann\"]\nactions = [\"help:read\"]\n\
+                      [webhook]\nchecks = \"http:ci\"\n[webhook.users]\nAnn = \"http:ann\"\nbo = \"http:bo\"\n";
+        let config = self.machine.file("ars.toml", config);
+        let app = self.github.app();
+        let mut ars = self.machine.ars_with(model, &SERVE);
+        ars.env("SERVICE_CONFIG", config)
+            .env("GITHUB_BASE_URL", self.github.url())
+            .env("GITHUB_APP_ID", app.id)
+            .env("GITHUB_APP_INSTALLATION_ID", app.installation.to_string())
+            .env("GITHUB_APP_PRIVATE_KEY", app.private_key)
+            .env("GITHUB_WEBHOOK_SECRET", SECRET);
+        Server::start(&mut ars).await
+    }
+
+    fn comments(&self) -> Vec<FakeComment> {
+        self.github.item("acme/app", 1).comments
+    }
+
+    /// Waits until the only comment contains these words, and returns it.
+    async fn answered(&self, words: &str) -> FakeComment {
+        let found = async {
+            loop {
+                let comments = self.comments();
+                assert!(comments.len() <= 1, "{comments:#?}");
+                if let Some(comment) = comments.into_iter().find(|one| one.body.contains(words)) {
+                    return comment;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let found = tokio::time::timeout(PATIENCE, found).await;
+        found.unwrap_or_else(|_| panic!("no {words:?} in {:#?}", self.comments()))
+    }
+}
+
+async fn post(server: &Server, delivered: &Delivered) -> (u16, Value) {
+    let mut request = reqwest::Client::new().post(format!("{}/ingress/github", server.url));
+    for (name, value) in &delivered.headers {
+        request = request.header(*name, value);
+    }
+    let response = request.body(delivered.body.clone()).send().await.unwrap();
+    (response.status().as_u16(), response.json().await.unwrap())
+}
+
+fn mention(delivery: &str, login: &str, text: &str) -> Delivered {
+    sign(SECRET, "issue_comment", delivery, &commented("acme/app", 1, login, text))
+}
+
+/// The comment is edited in place and notifies no one.
+/// Its delivery counts once, also after a restart.
+#[tokio::test]
+async fn mention_is_answered_by_one_comment() {
+    let world = world([Reply::text("All good, @bob. <!-- ars:answer=x -->")]).await;
+    let server = world.serve(&world.model.url()).await;
+    let delivered = mention("d-1", "Ann", "@ars how is it?");
+    assert_eq!(post(&server, &delivered).await, (202, json!({ "accepted": true })));
+    let comment = world.answered("All good").await;
+    assert_eq!(comment.user, "ars[bot]");
+    assert!(comment.body.starts_with("All good, @\u{200b}bob."), "{}", comment.body);
+    assert_eq!(comment.body.matches("<!-- ars:answer=").count(), 1, "{}", comment.body);
+    let repeated = (200, json!({ "ignored": "the delivery was received before" }));
+    assert_eq!(post(&server, &delivered).await, repeated);
+    server.terminate().await.assert_code(0);
+
+    let server = world.serve(&world.model.url()).await;
+    assert_eq!(post(&server, &delivered).await, repeated);
+    let ended = server.terminate().await;
+    ended.assert_code(0);
+    assert!(!ended.stderr.contains(CANARY), "{}", ended.stderr);
+    let record = world.machine.record().await;
+    assert_eq!((&record["userId"], &record["threadKey"]), (&json!("http:ann"), &json!("github:acme/app:1")));
+    let asked = record["events"].to_string();
+    assert!(
+        asked.contains("how is it?") && asked.contains("acme/app#1") && !asked.contains("@ars"),
+        "{asked}"
+    );
+    assert_eq!(world.comments().len(), 1);
+}
+
+/// Without a valid signature nothing is read, and without a mapped user nothing is done.
+#[tokio::test]
+async fn unsigned_and_foreign_events_have_no_effect() {
+    let world = world([]).await;
+    let server = world.serve(&world.model.url()).await;
+    let ignored = |reason: &str| (200, json!({ "ignored": reason }));
+    let forged = sign("other", "issue_comment", "d", &commented("acme/app", 1, "ann", "@ars hi"));
+    let unsigned = Delivered { headers: Vec::new(), ..mention("d", "ann", "@ars hi") };
+    let mut changed = mention("d", "ann", "@ars hi");
+    changed.body.push(b' ');
+    for rejected in [forged, unsigned, changed] {
+        assert_eq!(post(&server, &rejected).await.0, 401);
+    }
+    let no_json = sign(SECRET, "issue_comment", "d", &json!("x"));
+    assert_eq!(post(&server, &no_json).await, ignored("the event has no effect"));
+    assert_eq!(post(&server, &mention("d", "ann", "hi")).await, ignored("the event has no effect"));
+    assert_eq!(post(&server, &mention("d", "eve", "@ars hi")).await, ignored("the user is not mapped"));
+    let secret = sign(SECRET, "issue_comment", "d", &commented("acme/secret", 1, "ann", "@ars hi"));
+    assert_eq!(post(&server, &secret).await, ignored("the user may not use the repository"));
+    assert_eq!(post(&server, &mention("", "ann", "@ars hi")).await.0, 400);
+    let get = reqwest::get(format!("{}/ingress/github", server.url)).await.unwrap();
+    assert_eq!(get.status().as_u16(), 405);
+    server.terminate().await.assert_code(0);
+    assert!(world.comments().is_empty() && world.machine.records().await.is_empty());
+}
+
+/// A command answers without a run, a failed check and a review request begin one.
+#[tokio::test]
+async fn events_are_served_by_their_kind() {
+    let world = world([]).await;
+    let server = world.serve(&world.model.url()).await;
+    assert_eq!(post(&server, &mention("d-1", "ann", "@ars help")).await.0, 202);
+    world.answered("coding").await;
+    world.github.change("acme/app", |repository| repository.items.get_mut(&1).unwrap().comments.clear());
+    // Neither repository is configured, so the answer of both is the refusal of their user's request.
+    let review = review_requested("acme/app", 1, "ann", &world.head);
+    assert_eq!(post(&server, &sign(SECRET, "pull_request", "d-2", &review)).await.0, 202);
+    world.answered("epositor").await;
+    world.github.change("acme/app", |repository| repository.items.get_mut(&1).unwrap().comments.clear());
+    world.model.push([Reply::text("It was flaky.")]);
+    let check = checked("acme/app", 1, "ars/r1/fix", &world.head);
+    assert_eq!(post(&server, &sign(SECRET, "check_run", "d-3", &check)).await.0, 202);
+    world.answered("It was flaky.").await;
+    server.terminate().await.assert_code(0);
+    assert_eq!(world.machine.records().await[0]["userId"], "http:ci");
+}
+
+/// The announcement's answer is lost, and the next process continues the run.
+/// Both edit the same comment.
+#[tokio::test]
+async fn lost_answer_and_next_process_edit_the_same_comment() {
+    let world = world([Reply::text("Done.")]).await;
+    let (gate, model) = gated(&world.model.url()).await;
+    let server = world.serve(&model).await;
+    world.github.fail("POST /repos/acme/app/issues/1/comments", Fault::LostAnswer);
+    assert_eq!(post(&server, &mention("d-1", "ann", "@ars do it")).await.0, 202);
+    world.answered("Working on it.").await;
+    gate.open();
+    world.answered("Done.").await;
+    server.terminate().await.assert_code(0);
+
+    let run = world.machine.record().await["id"].as_str().unwrap().to_owned();
+    let row = json!({
+        "runId": run, "threadKey": "github:acme/app:1", "ownerGen": "g2", "leaseUntil": 1, "startedAt": 1,
+        "phase": "live", "stop": null, "meta": {}, "card": null, "system": "", "tools": [], "state": {},
+    });
+    let row = serde_json::from_value(row).unwrap();
+    // The comments were written by the app, so a user's token does not find them as its own.
+    let app = world.github.app();
+    let secret = Secret::parse(Some(app.private_key)).unwrap();
+    let host = GitHub::new(GitHubSettings {
+        host: Host::parse(&world.github.url()).unwrap(),
+        credentials: Credentials::App {
+            app_id: app.id,
+            installation: app.installation,
+            key: Box::new(ars_bot_adapters::code_host::AppKey::parse(&secret).unwrap()),
+        },
+        clock: Arc::new(Fixed),
+        pause: Arc::new(TokioPause),
+        randomness: Randomness::default(),
+    });
+    let channel = CommentChannel::reopen(&row, Arc::new(host.unwrap()), None).unwrap();
+    channel.reply("Done by the next process.").await.unwrap();
+    let comment = world.answered("next process").await;
+    assert!(!comment.body.contains("Working") && comment.edits >= 2, "{comment:?}");
+}

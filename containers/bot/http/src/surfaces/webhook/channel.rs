@@ -1,0 +1,118 @@
+//! The channel of a webhook: all replies to one message are one comment, which is edited in place.
+
+use std::sync::Arc;
+
+use ars_bot_ports::{ChannelIo, CodeHost, HistoryTurn, ReplyError};
+use ars_types::{RepoSlug, RunId};
+use ars_wire::{idempotency::FirstUse, ledger::LiveRun};
+use async_trait::async_trait;
+use tokio::sync::{Mutex, watch};
+
+use super::comment::Comment;
+
+/// Separates replies.
+const BLANK_LINE: &str = "\n\n";
+/// Platform of threads: `github:<owner>/<name>:<number>`.
+const PLATFORM: &str = "github";
+
+/// The channel.
+pub struct CommentChannel {
+    pages: Option<String>,
+    written: Arc<Mutex<Written>>,
+    progress: watch::Sender<Progress>,
+}
+
+/// Progress of the dispatch, for the answer to the webhook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Progress {
+    /// No run exists yet.
+    #[default]
+    Dispatching,
+    /// The run exists.
+    Started,
+    /// An earlier delivery had the same id.
+    Repeated,
+    /// The process shuts down and accepted nothing.
+    ShuttingDown,
+}
+
+struct Written {
+    comment: Comment,
+    replies: Vec<String>,
+}
+
+impl CommentChannel {
+    /// The channel of a delivery. `pages` is the base of the run pages.
+    pub(super) fn new(
+        host: Arc<dyn CodeHost>,
+        repository: RepoSlug,
+        number: u64,
+        delivery: &str,
+        pages: Option<String>,
+    ) -> Self {
+        Self::of(Comment::new(host, repository, number, format!("delivery {delivery}")), pages)
+    }
+
+    /// Returns the channel of a run that another process began, or `None` if it has another channel.
+    pub fn reopen(run: &LiveRun, host: Arc<dyn CodeHost>, pages: Option<String>) -> Option<Self> {
+        let place = run.thread_key.strip_prefix(PLATFORM)?.strip_prefix(':')?;
+        let (repository, number) = place.rsplit_once(':')?;
+        let repository = RepoSlug::parse(repository).ok()?;
+        let comment = Comment::new(host, repository, number.parse().ok()?, marker_of(&run.run_id));
+        Some(Self::of(comment.of_earlier(), pages))
+    }
+
+    fn of(comment: Comment, pages: Option<String>) -> Self {
+        let written = Arc::new(Mutex::new(Written { comment, replies: Vec::new() }));
+        Self { pages, written, progress: watch::Sender::default() }
+    }
+
+    /// Returns the progress.
+    pub(super) fn progress(&self) -> watch::Receiver<Progress> {
+        self.progress.subscribe()
+    }
+}
+
+fn marker_of(run: &RunId) -> String {
+    format!("run {run}")
+}
+
+#[async_trait]
+impl ChannelIo for CommentChannel {
+    async fn reply(&self, text: &str) -> Result<(), ReplyError> {
+        let mut written = self.written.lock().await;
+        written.replies.push(text.to_owned());
+        let whole = written.replies.join(BLANK_LINE);
+        written.comment.write(&whole, None).await.map_err(|error| ReplyError(error.to_string()))
+    }
+
+    /// Returns nothing: directives in comments of strangers would count.
+    async fn history(&self) -> Vec<HistoryTurn> {
+        Vec::new()
+    }
+
+    fn run_started(&self, id: &RunId) {
+        self.progress.send_replace(Progress::Started);
+        let page = self.pages.as_ref().map(|base| format!("[Run]({base}/runs/{id})"));
+        let (written, marker) = (Arc::clone(&self.written), marker_of(id));
+        tokio::spawn(async move {
+            let mut written = written.lock().await;
+            written.comment.mark(marker);
+            // A run that replied already needs no announcement.
+            if written.replies.is_empty()
+                && !written.comment.is_written()
+                && let Err(error) = written.comment.write("Working on it.", page.as_deref()).await
+            {
+                tracing::warn!(%error, "a run was not announced on the code host");
+            }
+        });
+    }
+
+    fn repeats(&self, _first: &FirstUse) {
+        self.progress.send_replace(Progress::Repeated);
+    }
+
+    fn rejected_by_shutdown(&self) {
+        self.progress.send_replace(Progress::ShuttingDown);
+    }
+}

@@ -1,0 +1,16 @@
+//! Webhooks of the code host: a mention, a requested review or a failed check becomes a message
+//! (docs/reference/code-host.md#webhooks).
+//!
+//! Not here: the signature's arithmetic, and the events that become messages (`ars_codehost::webhook`).
+
+mod channel;
+mod comment;
+mod deliveries;
+mod post;
+mod rejected;
+mod settings;
+
+pub use channel::CommentChannel;
+pub(crate) use post::post;
+pub(crate) use settings::WebhookState;
+pub use settings::Webhooks;

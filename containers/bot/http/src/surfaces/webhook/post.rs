@@ -1,0 +1,186 @@
+//! `POST /ingress/github`: signature, event, user, repository, delivery, dispatch.
+
+use std::{sync::Arc, time::Duration};
+
+use ars_auth::Actor;
+use ars_bot_ports::{Choices, CodeHost, IncomingMessage};
+use ars_codehost::webhook::{Bot, Delivery, Trigger, TriggerKind, is_signed, trigger};
+use ars_events::InputSource;
+use ars_types::{RepoSlug, Visibility};
+use ars_wire::idempotency::IdempotencyKey;
+use aws_lc_rs::digest;
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, Method, StatusCode},
+    response::Response,
+};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use super::{
+    channel::{CommentChannel, Progress},
+    deliveries::Serving,
+    rejected::Rejected,
+    settings::WebhookState,
+};
+use crate::{
+    respond,
+    server::{MAX_BODY_BYTES, read_body},
+    state::HttpState,
+};
+
+/// Subject of the idempotency keys of deliveries, and platform of channels.
+const PLATFORM: &str = "github";
+/// Time after which a delivery is answered without its run, because the host waits for 10 s.
+const WEBHOOK_ANSWER_LIMIT: Duration = Duration::from_secs(8);
+/// A delivery with the id of an earlier one.
+const REPEATED: &str = "the delivery was received before";
+
+/// Every method arrives here, because the method is the first check.
+pub(crate) async fn post(State(state): State<HttpState>, request: Request) -> Response {
+    match serve(&state, request).await {
+        Ok(None) => respond::json(StatusCode::ACCEPTED, &json!({ "accepted": true })),
+        Ok(Some(reason)) => respond::json(StatusCode::OK, &json!({ "ignored": reason })),
+        Err(rejected) => rejected.into_response(),
+    }
+}
+
+/// Serves a delivery. Returns the reason if it has no effect.
+async fn serve(state: &HttpState, request: Request) -> Result<Option<&'static str>, Rejected> {
+    let (head, stream) = request.into_parts();
+    if head.method != Method::POST {
+        return Err(Rejected::Method);
+    }
+    let webhooks = state.webhooks.as_ref().ok_or(Rejected::Disabled)?;
+    let host = &webhooks.settings.host;
+    let body = read_body(stream, MAX_BODY_BYTES).await?;
+    if !is_signed(&webhooks.settings.secret, &body, value(&head.headers, "x-hub-signature-256")) {
+        return Err(Rejected::Signature);
+    }
+    let event: Value =
+        serde_json::from_slice(&body).map_err(|_| Rejected::Malformed("the body is no JSON"))?;
+    // Without the own account no mention is recognized.
+    let account = host.account().await.map_err(|_| Rejected::Unavailable)?;
+    let bot = Bot { login: &account.login };
+    let Ok(trigger) = trigger(value(&head.headers, "x-github-event"), &event, bot) else {
+        return Ok(Some("the event has no effect"));
+    };
+    let Some(actor) = webhooks.actor(&trigger.user) else { return Ok(Some("the user is not mapped")) };
+    state.count(&actor.id).map_err(Rejected::Overloaded)?;
+    if !state.core.may_use_repository(&actor, &trigger.repository) {
+        return Ok(Some("the user may not use the repository"));
+    }
+    let id = value(&head.headers, "x-github-delivery");
+    let key = IdempotencyKey {
+        subject: PLATFORM.to_owned(),
+        key: id.to_owned(),
+        fingerprint: hex::encode(digest::digest(&digest::SHA256, &body)),
+    };
+    let serving = match begin(state, webhooks, &key).await? {
+        Ok(serving) => serving,
+        Err(reason) => return Ok(Some(reason)),
+    };
+    let pages = state.core.settings().public_base_url.clone();
+    let io = CommentChannel::new(Arc::clone(host), trigger.repository.clone(), trigger.number, id, pages);
+    answer(state, message(state, &**host, trigger, actor, key), io, serving).await
+}
+
+/// Begins a delivery. The inner error is the reason if it was received before.
+async fn begin(
+    state: &HttpState,
+    webhooks: &WebhookState,
+    key: &IdempotencyKey,
+) -> Result<Result<Serving, &'static str>, Rejected> {
+    let now = state.core.clock().now();
+    let begun = webhooks.deliveries.begin(&key.key, now).await.map_err(|_| Rejected::Unavailable)?;
+    let serving = match begun {
+        Ok(serving) => serving,
+        Err(Delivery::Invalid) => {
+            return Err(Rejected::Malformed("X-GitHub-Delivery is missing or too long"));
+        }
+        Err(Delivery::First | Delivery::Repeated) => return Ok(Err(REPEATED)),
+    };
+    match state.core.queries().first_use(key).await {
+        Ok(None) => Ok(Ok(serving)),
+        Ok(Some(_)) => Ok(Err(REPEATED)),
+        Err(_) => Err(Rejected::Unavailable),
+    }
+}
+
+/// Dispatches the message, and answers once its run exists or its dispatch ended.
+async fn answer(
+    state: &HttpState,
+    message: IncomingMessage,
+    io: CommentChannel,
+    serving: Serving,
+) -> Result<Option<&'static str>, Rejected> {
+    let io = Arc::new(io);
+    let mut progress = io.progress();
+    let core = state.core.clone();
+    let dispatched = {
+        let (core, io) = (core.clone(), Arc::<CommentChannel>::clone(&io));
+        tokio::spawn(async move { core.dispatch(message, io).await })
+    };
+    // In a separate task, because the host may hang up.
+    let recorded: JoinHandle<Progress> = tokio::spawn(async move {
+        let reached = tokio::select! {
+            biased;
+            reached = progress.wait_for(|progress| *progress != Progress::Dispatching) => {
+                reached.map_or(Progress::Dispatching, |reached| *reached)
+            }
+            _ended = dispatched => *io.progress().borrow(),
+        };
+        if reached != Progress::ShuttingDown {
+            serving.record(core.clock().now()).await;
+        }
+        reached
+    });
+    match tokio::time::timeout(WEBHOOK_ANSWER_LIMIT, recorded).await {
+        Ok(Ok(Progress::ShuttingDown) | Err(_)) => Err(Rejected::Unavailable),
+        Ok(Ok(Progress::Repeated)) => Ok(Some(REPEATED)),
+        Ok(Ok(Progress::Dispatching | Progress::Started)) | Err(_) => Ok(None),
+    }
+}
+
+fn message(
+    state: &HttpState,
+    host: &dyn CodeHost,
+    trigger: Trigger,
+    actor: Actor,
+    key: IdempotencyKey,
+) -> IncomingMessage {
+    let Trigger { repository, number, thread, kind, mut text, .. } = trigger;
+    let is_prose = !text.is_empty() && state.core.commands().registry().recognize(&text).is_none();
+    if matches!(kind, TriggerKind::Mention { .. }) && is_prose {
+        text.push_str(&format!("\n\n(This is a comment on {repository}#{number}.)"));
+    }
+    let channel_id = format!("{PLATFORM}:{repository}");
+    let source = InputSource { url: None, channel: Some(channel_id.clone()), user: Some(actor.id.clone()) };
+    IncomingMessage {
+        actor,
+        channel_id,
+        thread_key: thread,
+        // Whether strangers may read the repository is not known here.
+        visibility: Visibility::Private,
+        text,
+        received_at: state.core.clock().now(),
+        choices: Choices { repository: Some(name_of(state, host, &repository)), ..Choices::default() },
+        source: Some(source),
+        idempotency: Some(key),
+    }
+}
+
+/// Returns the configured name of a repository, or its origin on the host.
+fn name_of(state: &HttpState, host: &dyn CodeHost, slug: &RepoSlug) -> String {
+    let known = &state.core.settings().repositories;
+    let is_this = |origin: &str| host.host().repository_of(origin).as_ref() == Some(slug);
+    let found = known.iter().find(|one| one.name.eq_ignore_ascii_case(slug.as_str()) || is_this(&one.origin));
+    found.map_or_else(|| host.host().git_origin(slug), |known| known.name.clone())
+}
+
+/// Returns the one value of a header; another number of values counts as none.
+fn value<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next().filter(|_| values.next().is_none());
+    value.and_then(|value| value.to_str().ok()).unwrap_or_default()
+}

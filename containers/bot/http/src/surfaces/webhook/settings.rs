@@ -1,0 +1,51 @@
+//! The settings of webhooks.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use ars_auth::{Actor, Grants, Secret};
+use ars_bot_ports::{CodeHost, Documents};
+
+use super::deliveries::Deliveries;
+
+/// Login that stands for failed checks in the ids of users.
+const CHECKS: &str = "github:checks";
+/// Platform of the users of events.
+const PLATFORM: &str = "github:";
+
+/// The settings and the parts of webhooks.
+pub struct Webhooks {
+    /// The secret that signs them.
+    pub secret: Secret,
+    /// Actor ids by login of the host in lower case. Others have no effect.
+    pub users: BTreeMap<String, String>,
+    /// Actor id of failed checks.
+    pub checks: Option<String>,
+    /// The host.
+    pub host: Arc<dyn CodeHost>,
+    /// The store of the deliveries that were served.
+    pub documents: Arc<dyn Documents>,
+}
+
+/// Webhooks, with their deliveries.
+pub(crate) struct WebhookState {
+    pub(super) settings: Webhooks,
+    pub(super) deliveries: Arc<Deliveries>,
+}
+
+impl WebhookState {
+    pub(crate) fn new(settings: Webhooks) -> Self {
+        let deliveries = Arc::new(Deliveries::new(Arc::clone(&settings.documents)));
+        Self { settings, deliveries }
+    }
+
+    /// Returns the actor of a user of an event, such as `github:ann`.
+    /// Its grants are those of the configuration.
+    pub(super) fn actor(&self, user: &str) -> Option<Actor> {
+        let Webhooks { users, checks, .. } = &self.settings;
+        let id = match user {
+            CHECKS => checks.as_ref(),
+            user => users.get(user.strip_prefix(PLATFORM)?),
+        };
+        Some(Actor::new(id?.clone(), Grants::default()))
+    }
+}
