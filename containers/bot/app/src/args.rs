@@ -259,7 +259,8 @@ pub enum Store {
 /// `ars watch`.
 #[derive(Debug, ClapArgs)]
 pub struct Watch {
-    /// URL of the run's page, with its token. A dashboard in mode `token` also needs `ARS_TOKEN`
+    /// URL of the run's page, with its token. A dashboard in mode `token` also needs `ARS_TOKEN`,
+    /// and one on another machine `ARS_SERVER`
     pub url: String,
 }
 

@@ -50,6 +50,11 @@ impl Failure {
         }
     }
 
+    /// Returns whether a repeated request may succeed: the service is not reachable or has an outage.
+    pub const fn is_outage(&self) -> bool {
+        matches!(self, Self::Unavailable(_) | Self::Command(ErrorCode::Unavailable, _))
+    }
+
     /// Returns the error code.
     const fn code(&self) -> ErrorCode {
         match self {

@@ -187,14 +187,19 @@ pub fn require_private(url: &str) -> Result<(), Failure> {
 /// Returns whether a bearer may be sent to an address: encrypted, or within this machine.
 /// Uses the parsed URL, because the host of `http://127.0.0.1:80@elsewhere` is `elsewhere`.
 pub fn is_private(url: &str) -> bool {
+    let Ok(parsed) = reqwest::Url::parse(url) else { return false };
+    let bare = parsed.username().is_empty() && parsed.password().is_none();
+    bare && (parsed.scheme() == "https" || (parsed.scheme() == "http" && is_local(url)))
+}
+
+/// Returns whether the host of an address is this machine.
+pub fn is_local(url: &str) -> bool {
     let Ok(url) = reqwest::Url::parse(url) else { return false };
-    let bare = url.username().is_empty() && url.password().is_none();
-    let is_local = match url.host_str() {
+    match url.host_str() {
         Some("localhost" | "[::1]" | CONTAINER_HOST) => true,
         Some(host) => host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback()),
         None => false,
-    };
-    bare && (url.scheme() == "https" || (url.scheme() == "http" && is_local))
+    }
 }
 
 #[cfg(test)]

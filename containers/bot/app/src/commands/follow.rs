@@ -47,18 +47,18 @@ pub(super) async fn follow(stream: &Stream<'_>) -> Result<ExitCode, Failure> {
         let before = last_id.clone();
         let mut reason = match read(response, &steps, &mut last_id).await? {
             End::Run => return Ok(ExitCode::SUCCESS),
-            End::Connection(reason) => reason,
+            End::Connection(reason) => Failure::Unavailable(reason),
         };
         if last_id != before {
             reconnect = Reconnect::default();
         }
         response = loop {
             if !reconnect.wait().await {
-                return Err(Failure::Unavailable(reason));
+                return Err(reason);
             }
             match connect(stream, last_id.as_deref()).await {
                 Ok(response) => break response,
-                Err(Failure::Unavailable(error)) => reason = error,
+                Err(failure) if failure.is_outage() => reason = failure,
                 Err(failure) => return Err(failure),
             }
         };

@@ -5,7 +5,6 @@ use std::{io, process::ExitCode, time::Duration};
 use anyhow::anyhow;
 use ars_events::unwrap_untrusted;
 use ars_types::{RunId, RunStatus};
-use ars_wire::ErrorCode;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
@@ -113,7 +112,7 @@ impl<S: Service> Watched<S> {
         let mut reconnect = Reconnect::default();
         let json = loop {
             match self.service.post(command, input).await {
-                Err(failure) if self.has_answered && is_outage(&failure) => {
+                Err(failure) if self.has_answered && failure.is_outage() => {
                     if !reconnect.wait().await {
                         return Err(failure);
                     }
@@ -127,10 +126,6 @@ impl<S: Service> Watched<S> {
             Failure::Unavailable(anyhow!(error).context(format!("the output of {command} is invalid")))
         })
     }
-}
-
-const fn is_outage(failure: &Failure) -> bool {
-    matches!(failure, Failure::Unavailable(_) | Failure::Command(ErrorCode::Unavailable, _))
 }
 
 /// Removes the delimiters around the texts of an event.

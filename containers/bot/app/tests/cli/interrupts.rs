@@ -2,19 +2,20 @@
 
 use ars_testkit::{FakeAnthropic, Reply};
 use rustix::process::Signal;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{Machine, Running, answering, events};
 
 #[tokio::test]
 async fn ctrl_c_during_a_model_call_stops_the_run() {
     let (machine, fake) = answering([Reply::silent()]).await;
-    let ars = Running::start(&mut machine.ars_with(&fake.url(), &["ask", "hi"]));
+    let ars = Running::start(&mut machine.ars_with(&fake.url(), &["ask", "--json-lines", "hi"]));
     fake.wait_for_requests(1).await;
     ars.signal(Signal::INT);
     let ended = ars.ended().await;
     ended.assert_code(130);
-    assert_eq!(ended.stdout, "");
+    let result: Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!((&result["type"], &result["run"]["status"]), (&json!("result"), &json!("stopped_hard")));
     fake.wait_for_disconnects(1).await;
     let record = machine.record().await;
     assert_eq!(record["status"], "stopped_hard");

@@ -161,10 +161,16 @@ async fn token_is_sent_only_encrypted_or_locally() {
     for arguments in [
         &["runs", "list", "--server", "http://x.example"][..],
         &["runs", "watch", "r1", "--server=http://x.example"],
+        &["watch", "http://x.example/runs/r1?t=x"],
     ] {
-        let ended = run(machine.ars(arguments).env("ARS_TOKEN", "one-token")).await;
+        let mut ars = machine.ars(arguments);
+        let ended = run(ars.env("ARS_TOKEN", "one-token").env("ARS_SERVER", "http://x.example")).await;
         ended.assert_refused(2, "invalid_input", &["https://"]);
     }
+    let (url, serving) = scripted([("302 Found\r\nlocation: http://127.0.0.1:1/runs/r1", "")]).await;
+    let mut ars = machine.ars(&["watch", &format!("{url}/runs/r1?t=x")]);
+    run(ars.env("ARS_TOKEN", "one-token")).await.assert_refused(1, "unavailable", &["302"]);
+    assert!(serving.await.unwrap()[0].contains("authorization: Bearer one-token\r\n"));
 }
 
 #[tokio::test]
@@ -204,14 +210,18 @@ async fn broken_stream_continues_after_its_last_event() {
     let machine = Machine::new();
     let first = "id: 1\ndata: {\"type\":\"tool_call\",\"summary\":\"$ make\"}\n\n";
     let second = "id: 2\ndata: {\"type\":\"answer\",\"text\":\"it is done\"}\n\nevent: end\ndata: {}\n\n";
-    let (url, serving) = scripted([("200 OK", first), ("503 Unavailable", ""), ("200 OK", second)]).await;
+    // A deployment: the edge has a body, and the process that starts has none.
+    let edge = r#"{"error":"unavailable","code":"unavailable","detail":"the bot is starting; try again"}"#;
+    let restarting = [("503 Unavailable", edge), ("503 Unavailable", "")];
+    let (url, serving) =
+        scripted([("200 OK", first), restarting[0], restarting[1], ("200 OK", second)]).await;
     let ended = run(&mut machine.ars(&["watch", &format!("{url}/runs/r1?t=x")])).await;
     ended.assert_code(0);
     assert_eq!(ended.stdout, "▸ $ make\n\nit is done\n");
     let requests = serving.await.unwrap();
     assert!(requests[0].starts_with("GET /runs/r1/events?t=x HTTP/1.1\r\n"), "{}", requests[0]);
     assert!(!requests[0].contains("last-event-id"), "{}", requests[0]);
-    assert!(requests[2].contains("last-event-id: 1\r\n"), "{}", requests[2]);
+    assert!(requests[3].contains("last-event-id: 1\r\n"), "{}", requests[2]);
 }
 
 #[tokio::test]

@@ -77,6 +77,9 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
         tell("error (unavailable): the run's record could not be written");
     }
     if ended == Ended::Stopped {
+        if format != Format::Text {
+            report(&outcome, format)?;
+        }
         tell("stopped");
         return Ok(interrupted());
     }
