@@ -5,7 +5,7 @@
 use ars_types::Visibility;
 
 use crate::{
-    Actor,
+    Actor, Denied,
     policy::{Listing, Resource, decide, listing},
 };
 
@@ -38,13 +38,26 @@ impl Viewer {
 
     /// Returns `true` for a run of the viewer's channels, its own run and a public one.
     pub fn may_read(&self, channel: &str, visibility: Visibility, user: &str) -> bool {
-        decide(&self.actor, READ, &Resource::Run { channel, visibility, user }).is_ok()
+        self.check_read(channel, visibility, user).is_ok()
     }
 
-    /// Returns `true` if the viewer may stop a run.
+    /// Checks that the viewer may read a run.
+    ///
+    /// # Errors
+    ///
+    /// It may not.
+    pub fn check_read(&self, channel: &str, visibility: Visibility, user: &str) -> Result<(), Denied> {
+        decide(&self.actor, READ, &Resource::Run { channel, visibility, user })
+    }
+
+    /// Checks that the viewer may stop a run.
     /// Ownership does not grant this, so the owner is no argument.
-    pub fn may_stop(&self, channel: &str, visibility: Visibility) -> bool {
-        decide(&self.actor, WRITE, &Resource::Run { channel, visibility, user: "" }).is_ok()
+    ///
+    /// # Errors
+    ///
+    /// It may not.
+    pub fn check_stop(&self, channel: &str, visibility: Visibility) -> Result<(), Denied> {
+        decide(&self.actor, WRITE, &Resource::Run { channel, visibility, user: "" })
     }
 }
 
@@ -61,7 +74,7 @@ mod tests {
         for hidden in [Visibility::Private, Visibility::Dm, Visibility::Machine, Visibility::Unknown] {
             assert!(!viewer.may_read("C1", hidden, "slack:U1"), "{hidden}");
         }
-        assert!(!viewer.may_stop("C1", Visibility::Public));
+        assert!(viewer.check_stop("C1", Visibility::Public).is_err());
     }
 
     #[test]
@@ -70,8 +83,8 @@ mod tests {
             Actor::browser("access:loopback").with(&Grants { channels: Set::All, ..Grants::default() });
         let viewer = Viewer::new(local.clone());
         assert!(viewer.may_read("http:default", Visibility::Machine, "http:ann"));
-        assert!(!viewer.may_stop("http:default", Visibility::Machine));
+        assert!(viewer.check_stop("http:default", Visibility::Machine).is_err());
         let granted = local.with(&Grants { actions: Set::of(&["runs:write"]), ..Grants::default() });
-        assert!(Viewer::new(granted).may_stop("http:default", Visibility::Machine));
+        assert!(Viewer::new(granted).check_stop("http:default", Visibility::Machine).is_ok());
     }
 }

@@ -1,5 +1,6 @@
 //! The errors of the core.
 
+use ars_auth::Denied;
 use ars_bot_ports::StoreError;
 use ars_settings::Fault;
 use ars_wire::ErrorCode;
@@ -35,9 +36,13 @@ pub enum ChangeError {
 /// The reason for which a query has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
-    /// The run is unknown, unfinished or not readable. Callers cannot tell these apart.
+    /// The run is unknown or unfinished.
     #[error("not found")]
     NotFound,
+    /// The reader lacks the permission, which is the reason on the audit line.
+    /// The caller receives the same answer as for an unknown run.
+    #[error("not found")]
+    Denied(Denied),
     /// The run has ended, so it cannot be stopped.
     #[error("the run has already finished")]
     AlreadyFinished,
@@ -50,7 +55,7 @@ impl QueryError {
     /// Returns the error code.
     pub const fn code(self) -> ErrorCode {
         match self {
-            Self::NotFound => ErrorCode::NotFound,
+            Self::NotFound | Self::Denied(_) => ErrorCode::NotFound,
             Self::AlreadyFinished => ErrorCode::Conflict,
             Self::Unavailable => ErrorCode::Unavailable,
         }

@@ -60,7 +60,11 @@ impl CommandError {
 
 impl From<QueryError> for CommandError {
     fn from(error: QueryError) -> Self {
-        Self::new(error.code(), error.to_string())
+        let denied = match error {
+            QueryError::Denied(reason) => Some(reason),
+            QueryError::NotFound | QueryError::AlreadyFinished | QueryError::Unavailable => None,
+        };
+        Self { denied, ..Self::new(error.code(), error.to_string()) }
     }
 }
 

@@ -28,8 +28,8 @@ impl Queries {
     ///
     /// # Errors
     ///
-    /// Returns [`QueryError::NotFound`] for an unknown run, for an unfinished one without its token, and for one that
-    /// the viewer may not read.
+    /// Returns [`QueryError::NotFound`] for an unknown run and for an unfinished one without its token, and
+    /// [`QueryError::Denied`] for one that the viewer may not read.
     pub async fn get(&self, reader: &Reader<'_>, id: &RunId) -> Result<Found, QueryError> {
         if let Some(run) = self.context.registry().open(id, reader.token) {
             return Ok(Found::Live(RunView::of_live(&run)));

@@ -37,7 +37,7 @@ pub struct Page {
     pub finished: Vec<RunSummary>,
     /// The cursor of the next page, if there is one.
     pub older: Option<Cursor>,
-    /// The history did not answer, so stored runs are missing.
+    /// The ledger or the history did not answer, so runs may be missing.
     pub store_unavailable: bool,
     /// Run history is off, so a finished run leaves the list with the registry.
     pub history_off: bool,
@@ -52,7 +52,7 @@ pub(super) struct Known {
     /// Every live run, readable or not: a record of one is provisional.
     live: BTreeSet<RunId>,
     /// The ledger did not answer, so any provisional record may be one of a live run.
-    is_partial: bool,
+    pub(super) is_partial: bool,
 }
 
 impl Known {
@@ -90,7 +90,10 @@ impl Queries {
         known.active.retain(|run| filter.allows(&run.summary));
         known.finished.retain(|run| filter.allows(&run.summary));
         let (has_active, cursor) = match selection {
-            Selection::Active => return Page { active: summaries(known.active), ..Page::default() },
+            Selection::Active => {
+                let store_unavailable = known.is_partial;
+                return Page { active: summaries(known.active), store_unavailable, ..Page::default() };
+            }
             Selection::All => (true, None),
             Selection::Finished => (false, None),
             Selection::After(cursor) => (false, Some(cursor)),
@@ -108,7 +111,7 @@ impl Queries {
             ..ListRequest::default()
         };
         let listed = self.stored(viewer, request, filter).await;
-        let store_unavailable = listed.is_err();
+        let store_unavailable = known.is_partial || listed.is_err();
         let (stored, next) = listed.unwrap_or_else(|error| {
             tracing::error!(error = %error, "run history not listed");
             (Vec::new(), None)

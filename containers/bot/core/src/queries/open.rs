@@ -25,7 +25,7 @@ impl Queries {
     ///
     /// # Errors
     ///
-    /// Returns [`QueryError::NotFound`] for a run that is unknown or not readable.
+    /// Returns [`QueryError::NotFound`] for an unknown run, and [`QueryError::Denied`] for one that is not readable.
     pub async fn open(&self, reader: &Reader<'_>, id: &RunId) -> Result<RunEntry, QueryError> {
         Ok(match self.opened(reader, id).await? {
             Opened::Local(run) => RunEntry::of_live(&run),
@@ -111,35 +111,42 @@ impl Queries {
     async fn opened(&self, reader: &Reader<'_>, id: &RunId) -> Result<Opened, QueryError> {
         let local = self.context.registry().get(id);
         let is_local = local.is_some();
-        if let Some(run) = local
-            && reader.may_read(&RunEntry::of_live(&run))
-        {
-            reader.log_read(id);
-            return Ok(Opened::Local(Box::new(run)));
+        let mut denied = None;
+        if let Some(run) = local {
+            match reader.check_read(&RunEntry::of_live(&run)) {
+                Ok(()) => {
+                    reader.log_read(id);
+                    return Ok(Opened::Local(Box::new(run)));
+                }
+                Err(reason) => denied = Some(reason),
+            }
         }
         let listing = self.live_rows().await;
         let row = listing.find(id).filter(|_| !is_local);
-        if let Some(run) = row.and_then(RunEntry::of_row)
-            && reader.may_read(&run)
-        {
-            reader.log_read(id);
-            return Ok(Opened::Remote(Box::new(run)));
+        if let Some(run) = row.and_then(RunEntry::of_row) {
+            match reader.check_read(&run) {
+                Ok(()) => {
+                    reader.log_read(id);
+                    return Ok(Opened::Remote(Box::new(run)));
+                }
+                Err(reason) => denied = Some(reason),
+            }
         }
         let stored = self.context.store().summary(id).await.map_err(|error| reader.unavailable(&error))?;
         let stored = stored.and_then(|item| serde_json::from_value(item).ok());
-        let hidden = match stored.map(RunEntry::of_stored) {
-            // The record of a live run is provisional.
-            Some(run)
-                if !is_local
-                    && row.is_none()
-                    && !(listing.is_unavailable && run.summary.is_provisional())
-                    && reader.may_read(&run) =>
-            {
-                reader.log_read(id);
-                return Ok(Opened::Stored(Box::new(run)));
-            }
-            Some(_) => reader.hidden("no-rule"),
-            None => reader.hidden("unknown"),
+        // The record of a live run is provisional.
+        let is_final = |run: &RunEntry| {
+            !is_local && row.is_none() && !(listing.is_unavailable && run.summary.is_provisional())
+        };
+        let hidden = match stored.map(RunEntry::of_stored).filter(is_final) {
+            Some(run) => match reader.check_read(&run) {
+                Ok(()) => {
+                    reader.log_read(id);
+                    return Ok(Opened::Stored(Box::new(run)));
+                }
+                Err(reason) => reader.denied(reason),
+            },
+            None => denied.map_or_else(|| reader.hidden("unknown"), |reason| reader.denied(reason)),
         };
         // Without the listing any hidden run may be live. They all have the same answer, so that none is revealed.
         Err(if listing.is_unavailable { QueryError::Unavailable } else { hidden })

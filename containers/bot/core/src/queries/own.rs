@@ -1,5 +1,6 @@
 //! A run as its requester follows it: progress, and the answer at its end.
 
+use ars_auth::Denied;
 use ars_types::{RunId, UnixMillis};
 use serde_json::Value;
 
@@ -25,11 +26,11 @@ impl Queries {
     ///
     /// # Errors
     ///
-    /// Returns [`QueryError::NotFound`] for a run that is unknown or another actor's.
+    /// Returns [`QueryError::NotFound`] for an unknown run, and [`QueryError::Denied`] for another actor's.
     pub async fn own(&self, reader: &Reader<'_>, id: &RunId) -> Result<OwnRun, QueryError> {
         let (run, events) = self.open_with_events(reader, id).await?;
         if run.summary.user_id != reader.viewer.id() {
-            return Err(reader.hidden("not-own"));
+            return Err(reader.denied(Denied::NotSelf));
         }
         Ok(OwnRun::of(run, &events))
     }

@@ -47,7 +47,7 @@ pub struct RunPage {
     pub runs: Vec<RunEntry>,
     /// The cursor behind a full page that ends on a stored run.
     pub next: Option<Cursor>,
-    /// The history did not answer, so stored runs are missing.
+    /// The ledger or the history did not answer, so runs may be missing.
     pub store_unavailable: bool,
 }
 
@@ -82,10 +82,10 @@ impl Queries {
         }
         let wanted = request.limit - runs.len();
         if !request.finished || wanted == 0 {
-            return RunPage { runs, ..RunPage::default() };
+            return RunPage { runs, next: None, store_unavailable: known.is_partial };
         }
         let listed = self.stored_page(viewer, request, wanted, &known).await;
-        let store_unavailable = listed.is_err();
+        let store_unavailable = known.is_partial || listed.is_err();
         let (stored, unread) = listed.unwrap_or_else(|error| {
             tracing::error!(error = %error, "run history not listed");
             (Vec::new(), None)

@@ -1,10 +1,10 @@
 //! The entry to the queries, and the reader that each answer depends on.
 
-use ars_auth::Viewer;
+use ars_auth::{Denied, Viewer};
 use ars_bot_ports::StoreError;
 use ars_types::RunId;
 
-use super::{QueryError, RunEntry, RunView};
+use super::{QueryError, RunEntry, RunSummary, RunView};
 use crate::{context::RunContext, live::LiveListing};
 
 /// The queries of one core.
@@ -46,15 +46,17 @@ pub(super) async fn live_rows(context: &RunContext) -> LiveListing {
 impl Reader<'_> {
     /// Returns the run if the viewer may read it, and logs the access either way.
     pub(super) fn readable(&self, run: RunView) -> Result<RunView, QueryError> {
-        if !self.viewer.may_read(&run.channel_id, run.visibility, &run.user_id) {
-            return Err(self.hidden("no-rule"));
-        }
+        self.viewer
+            .check_read(&run.channel_id, run.visibility, &run.user_id)
+            .map_err(|reason| self.denied(reason))?;
         self.log_read(&run.id);
         Ok(run)
     }
 
-    pub(super) fn may_read(&self, run: &RunEntry) -> bool {
-        run.is_readable(self.viewer)
+    /// Checks that the viewer may read the run.
+    pub(super) fn check_read(&self, run: &RunEntry) -> Result<(), Denied> {
+        let RunSummary { channel_id, visibility, user_id, .. } = &run.summary;
+        self.viewer.check_read(channel_id, *visibility, user_id)
     }
 
     /// Logs an outage of the history.
@@ -67,9 +69,15 @@ impl Reader<'_> {
         tracing::info!(route = self.route, run = %id, viewer = self.viewer.id(), "run read without token");
     }
 
-    /// Logs a refused read. The line never names the run.
+    /// Logs the read of a run that does not exist for the reader. The line never names the run.
     pub(super) fn hidden(&self, reason: &'static str) -> QueryError {
         tracing::info!(route = self.route, viewer = self.viewer.id(), reason, "run not shown");
         QueryError::NotFound
+    }
+
+    /// Logs a denied read. The line never names the run.
+    pub(super) fn denied(&self, reason: Denied) -> QueryError {
+        tracing::info!(route = self.route, viewer = self.viewer.id(), %reason, "run not shown");
+        QueryError::Denied(reason)
     }
 }

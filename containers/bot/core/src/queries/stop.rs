@@ -13,7 +13,7 @@ impl Queries {
     /// # Errors
     ///
     /// Returns [`QueryError::AlreadyFinished`] for a finished run if the reader has its token or may stop such runs, and
-    /// [`QueryError::NotFound`] otherwise.
+    /// [`QueryError::NotFound`] or [`QueryError::Denied`] otherwise.
     pub async fn stop(&self, reader: &Reader<'_>, id: &RunId, mode: StopMode) -> Result<(), QueryError> {
         match self.context.stop_with_token(id, reader.token, mode).await {
             StopOutcome::Stopping => return Ok(()),
@@ -30,7 +30,7 @@ impl Queries {
     ///
     /// # Errors
     ///
-    /// Returns [`QueryError::NotFound`] for a run that the viewer may not stop, and [`QueryError::Unavailable`] for it and
+    /// Returns [`QueryError::Denied`] for a run that the viewer may not stop, and [`QueryError::Unavailable`] for it and
     /// for an unknown run while a store is down.
     pub async fn stop_as(
         &self,
@@ -39,26 +39,31 @@ impl Queries {
         mode: StopMode,
         actor: Actor,
     ) -> Result<(), QueryError> {
-        let may_stop = |channel: &str, visibility| reader.viewer.may_stop(channel, visibility);
-        if let Some(run) = self.context.registry().get(id)
-            && run.finished.is_none()
-            && may_stop(&run.facts.channel_id, run.facts.visibility)
-        {
-            match self.context.stop(id, mode, actor).await {
-                StopOutcome::Stopping => return Ok(()),
-                StopOutcome::Finished => return Err(QueryError::AlreadyFinished),
-                // It left this process in the meantime.
-                StopOutcome::Unknown => {}
+        let check = |channel: &str, visibility| reader.viewer.check_stop(channel, visibility);
+        let mut denied = None;
+        if let Some(run) = self.context.registry().get(id).filter(|run| run.finished.is_none()) {
+            match check(&run.facts.channel_id, run.facts.visibility) {
+                Ok(()) => match self.context.stop(id, mode, actor).await {
+                    StopOutcome::Stopping => return Ok(()),
+                    StopOutcome::Finished => return Err(QueryError::AlreadyFinished),
+                    // It left this process in the meantime.
+                    StopOutcome::Unknown => {}
+                },
+                Err(reason) => denied = Some(reason),
             }
         }
         let listing = self.live_rows().await;
         let facts = listing.find(id).and_then(|row| row.facts.as_ref());
-        let is_permitted = facts.is_some_and(|facts| may_stop(&facts.channel_id, facts.visibility));
-        if is_permitted && self.stop_remote(id, mode).await? {
-            return Ok(());
+        match facts.map(|facts| check(&facts.channel_id, facts.visibility)) {
+            Some(Ok(())) if self.stop_remote(id, mode).await? => return Ok(()),
+            Some(Err(reason)) => denied = Some(reason),
+            Some(Ok(())) | None => {}
         }
         // A denied run and an unknown one take the same steps, so they are alike during an outage.
-        self.reject_ended(reader, id).await
+        self.reject_ended(reader, id).await.map_err(|error| match denied {
+            Some(reason) if error == QueryError::NotFound => QueryError::Denied(reason),
+            _ => error,
+        })
     }
 
     /// Asks the ledger to stop a run. Returns `false` if the run is no longer live.
@@ -79,9 +84,9 @@ impl Queries {
     /// Fails with the error for a run that is not live.
     async fn reject_ended(&self, reader: &Reader<'_>, id: &RunId) -> Result<(), QueryError> {
         let view = self.finished(reader, id).await?;
-        if reader.viewer.may_stop(&view.channel_id, view.visibility) {
-            return Err(QueryError::AlreadyFinished);
+        match reader.viewer.check_stop(&view.channel_id, view.visibility) {
+            Ok(()) => Err(QueryError::AlreadyFinished),
+            Err(reason) => Err(QueryError::Denied(reason)),
         }
-        Err(QueryError::NotFound)
     }
 }

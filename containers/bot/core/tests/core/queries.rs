@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use ars_auth::{Actor, Grants, Set, Viewer};
-use ars_bot_core::queries::{Change, EventStream, Found, QueryError, Reader, RunFilter, Selection};
+use ars_auth::{Actor, Denied, Grants, Set, Viewer};
+use ars_bot_core::queries::{
+    Change, EventStream, Found, PageRequest, QueryError, Reader, RunFilter, Selection,
+};
 use ars_bot_ports::StoreErrorKind;
 use ars_types::{RunId, RunStatus, StopMode};
 use serde_json::json;
@@ -137,7 +139,7 @@ async fn finished_remote_run_is_read_from_the_history() {
     let Found::Finished(view) = found else { unreachable!("the run has finished") };
     assert_eq!(view.finished.map(|(_, status)| status), Some(RunStatus::Completed));
     let denied = queries.get(&reader(&stranger(), ""), &pair.id).await;
-    assert_eq!(denied.err(), Some(QueryError::NotFound));
+    assert_eq!(denied.err(), Some(QueryError::Denied(Denied::NotMember)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -164,7 +166,7 @@ async fn stop_without_token_needs_the_permission() {
     for process in [&pair.other, &*pair.owner] {
         let queries = process.core.queries();
         let denied = queries.stop_as(&reader(&member(), ""), &pair.id, StopMode::Hard, actor()).await;
-        assert_eq!(denied, Err(QueryError::NotFound));
+        assert_eq!(denied, Err(QueryError::Denied(Denied::MissingGrant)));
         assert_eq!(pair.ledger.count("stop"), 0);
     }
     let ops = operator();
@@ -199,12 +201,20 @@ async fn ledger_outage_leaves_registry_and_history() {
     for _ in 0..2 {
         let page = queries.list(&member(), Selection::All, &RunFilter::default(), LIMIT).await;
         let finished: Vec<_> = page.finished.iter().map(|run| run.id.as_str()).collect();
-        assert_eq!((page.active.len(), finished), (0, vec!["ended"]));
+        assert_eq!((page.active.len(), finished, page.store_unavailable), (0, vec!["ended"], true));
+    }
+    // The absence of live runs is never shown as knowledge.
+    let active = queries.list(&member(), Selection::Active, &RunFilter::default(), LIMIT).await;
+    assert!(active.active.is_empty() && active.store_unavailable);
+    for finished in [false, true] {
+        let request = PageRequest { active: true, finished, limit: LIMIT, ..PageRequest::default() };
+        let page = queries.page(&member(), &request).await;
+        assert_eq!((page.runs.len(), page.store_unavailable), (usize::from(finished), true));
     }
     assert_eq!(pair.ledger.count("live") - before, 1);
     pair.expire_listing();
     let page = queries.list(&member(), Selection::All, &RunFilter::default(), LIMIT).await;
-    assert_eq!((page.active.len(), page.finished.len()), (1, 1));
+    assert_eq!((page.active.len(), page.finished.len(), page.store_unavailable), (1, 1, false));
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,11 +4,15 @@
 use std::sync::atomic::Ordering;
 
 use ars_bot_core::settings::Settings;
+use ars_types::RunStatus;
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::{support::Bot, wire::PATIENCE};
+use super::{
+    support::{Bot, record},
+    wire::PATIENCE,
+};
 
 /// `pinned` may stop the runs of its channel, `reader` may not dispatch.
 const TOKENS: &str = r#"{
@@ -257,6 +261,20 @@ async fn dispatch_is_a_task_until_its_end() {
         assert_eq!((status, &acknowledged["resultType"]), (200, &json!("complete")));
         assert_eq!(acknowledged.as_object().unwrap().len(), 2, "{acknowledged}");
     }
+}
+
+/// A run whose process died may end without an answer.
+#[tokio::test]
+async fn failed_task_without_answer_names_its_page() {
+    let bot = bot().await;
+    let mut silent = record("silent", 1_760_000_000_000, &[]);
+    (silent.status, silent.user_id) = (RunStatus::Failed, "mcp:ann".into());
+    bot.store.insert(silent);
+    let failed = ended(&bot, "good", &json!("silent")).await;
+    let result = &failed["result"];
+    assert_eq!((&failed["status"], &result["isError"]), (&json!("completed"), &json!(true)), "{failed}");
+    let text = result["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("without an answer") && text.contains("/runs/silent"), "{text}");
 }
 
 /// Owning a run is not sufficient to stop it.

@@ -51,7 +51,7 @@ pub(in super::super) struct Runs {
     /// The cursor of the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_before: Option<CursorView>,
-    /// The history did not answer, so stored runs are missing.
+    /// The ledger or the history did not answer, so runs may be missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     store_unavailable: bool,
     /// The time of the listing, for durations of live runs.
@@ -91,7 +91,8 @@ impl Command for List {
                 Field::optional("limit", Kind::within(1, MAX_LIMIT), "most runs").or_integer(DEFAULT_LIMIT),
                 Field::optional(
                     "before",
-                    Kind::at_least(0),
+                    // `nextBefore.finishedAt` may have a fraction.
+                    Kind::Duration,
                     "cursor: only runs that finished before this time",
                 ),
                 Field::optional(
@@ -139,7 +140,7 @@ impl Command for List {
             lines.push("no runs".to_owned());
         }
         if output.store_unavailable {
-            lines.push("the run history is not available right now, so finished runs are missing".to_owned());
+            lines.push("the run history is not available right now, so runs may be missing".to_owned());
         }
         if let Some(CursorView { finished_at, id }) = &output.next_before {
             lines.push(format!("more: --before {finished_at} --before-id {id}"));

@@ -10,9 +10,6 @@ use serde_json::{Number, Value};
 use super::super::{fence, untrusted::Untrusted};
 use crate::queries::{RunDetail, RunEntry};
 
-/// Characters of a short id.
-const SHORT_ID: usize = 8;
-
 /// The argument.
 pub(super) const ID: Field = Field::required("id", Kind::Name(&names::RUN), "the run");
 
@@ -178,9 +175,10 @@ impl RunView {
         }
     }
 
-    /// Returns one line that names no person, place or request: short id, agent, status, duration.
+    /// Returns one line that names no person, place or request: id, agent, status, duration.
+    /// The id is whole, because commands accept no other.
     pub(super) fn line(&self, now: i64) -> String {
-        let id: String = self.id.as_str().chars().take(SHORT_ID).collect();
+        let id = &self.id;
         let agent = self.agent.as_deref().unwrap_or("unknown");
         let status = match (&self.status, &self.stop) {
             (Some(status), _) => status.to_string(),

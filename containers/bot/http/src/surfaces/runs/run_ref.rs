@@ -30,7 +30,7 @@ impl RunRef {
 /// Returns the answer to a query without a result.
 pub(super) fn reject(error: QueryError) -> Response {
     match error {
-        QueryError::NotFound => respond::not_found(),
+        QueryError::NotFound | QueryError::Denied(_) => respond::not_found(),
         QueryError::AlreadyFinished => respond::coded(ErrorCode::Conflict, "the run has already finished"),
         QueryError::Unavailable => {
             respond::plain(StatusCode::SERVICE_UNAVAILABLE, "The run history is not available right now.\n")

@@ -5,6 +5,7 @@ use ars_bot_core::{
     queries::{OwnRun, QueryError, Reader},
     time::iso,
 };
+use ars_bot_ports::texts;
 use ars_types::{RunId, RunStatus};
 use ars_wire::ErrorCode as Code;
 use rmcp::model::{
@@ -47,7 +48,10 @@ pub(super) async fn answer(
     client.require_tasks()?;
     let own = named(state, entry, params).await?;
     match method {
-        "tasks/get" => result(&GetTaskResult::new(detailed(&own))),
+        "tasks/get" => {
+            let page = state.core.settings().run_url(&own.run.summary.id);
+            result(&GetTaskResult::new(detailed(&own, &page)))
+        }
         "tasks/cancel" => cancel(state, entry, &own).await,
         // No task requests input, so there is nothing to update.
         _ => acknowledged(),
@@ -97,7 +101,7 @@ async fn find(state: &HttpState, entry: &TokenEntry, id: &RunId) -> Result<OwnRu
     let viewer = Viewer::new(granted(&Actor::service(Ingress::Mcp, entry), &state.core.settings().grants));
     let reader = Reader { viewer: &viewer, token: "", route: ROUTE };
     let own = state.core.queries().own(&reader, id).await.map_err(|error| match error {
-        QueryError::NotFound | QueryError::AlreadyFinished => unknown(),
+        QueryError::NotFound | QueryError::Denied(_) | QueryError::AlreadyFinished => unknown(),
         QueryError::Unavailable => ErrorData::internal_error(error.to_string(), None),
     })?;
     let pinned = entry.channel.as_ref().map(|channel| format!("{}:{channel}", Ingress::Mcp.as_str()));
@@ -112,8 +116,9 @@ fn unknown() -> ErrorData {
     ErrorData::invalid_params("the task is unknown", None)
 }
 
-fn detailed(own: &OwnRun) -> DetailedTask {
-    let answer = || own.answer.clone().unwrap_or_default();
+/// Returns a task with its result. The result of a run without an answer names the run's page.
+fn detailed(own: &OwnRun, page: &str) -> DetailedTask {
+    let answer = || own.answer.clone().unwrap_or_else(|| texts::run_without_answer(page));
     let payload = match own.run.summary.finished.map(|(_, status)| status) {
         None => TaskPayload::Working,
         Some(status @ (RunStatus::Completed | RunStatus::Failed)) => {

@@ -122,6 +122,7 @@ impl IndexPage {
     /// Returns the text of a list without rows.
     fn empty_text(&self) -> &'static str {
         match (self.is_filtered, self.part) {
+            _ if self.store_failed => "No run can be listed now.",
             (true, _) => "No run matches these filters.",
             (false, Part::Active) => "Nothing is running.",
             (false, Part::Finished) => "No run has finished yet.",
@@ -152,6 +153,6 @@ mod tests {
         let listing = Listing { part: Part::All, filter: RunFilter::default() };
         let html = IndexPage::new(Nav::bare(), &listing, page, 0).render().unwrap();
         assert!(html.contains("/runs?all=1&#38;before=7.5&#38;beforeId=r9"), "{html}");
-        assert!(html.contains("role=\"alert\""));
+        assert!(html.contains("role=\"alert\"") && html.contains("No run can be listed now."), "{html}");
     }
 }
