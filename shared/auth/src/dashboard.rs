@@ -10,7 +10,17 @@ use crate::{
 };
 
 /// Headers of proxies. A request that carries one may come from another machine.
-const FORWARDING: [&str; 4] = ["forwarded", "via", "x-real-ip", "cf-connecting-ip"];
+const FORWARDING: [&str; 9] = [
+    "forwarded",
+    "via",
+    "x-real-ip",
+    "cf-connecting-ip",
+    "true-client-ip",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "fastly-client-ip",
+    "x-original-forwarded-for",
+];
 /// Prefix of the other headers of proxies.
 const X_FORWARDED: &str = "x-forwarded";
 
@@ -128,7 +138,8 @@ mod tests {
     #[test]
     fn headers_of_proxies_are_known_in_any_spelling() {
         for name in
-            "Forwarded Via X-Real-IP x_real_ip CF-Connecting-IP X-Forwarded-For X-FORWARDED-HOST x-forwarded-proto"
+            "Forwarded Via X-Real-IP x_real_ip CF-Connecting-IP X-Forwarded-For X-FORWARDED-HOST x-forwarded-proto \
+             True-Client-IP X-Client-IP X-Cluster-Client-IP Fastly-Client-IP X-Original-Forwarded-For"
                 .split(' ')
         {
             assert!(is_forwarding_header(name), "{name}");

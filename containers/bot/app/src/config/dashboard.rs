@@ -11,6 +11,7 @@ use ars_bot_http::{Access, Dashboard as Gate};
 use serde::Deserialize;
 
 use super::ConfigError;
+use crate::environment::name;
 
 /// The default variable of the secret of mode `token`.
 pub const DASHBOARD_TOKEN: &str = "DASHBOARD_TOKEN";
@@ -75,6 +76,9 @@ impl Dashboard {
             (Some(Mode::None), _) if is_public => {
                 invalid("`none` is for one machine, and PUBLIC_BASE_URL names another")
             }
+            (Some(Mode::None), _) if variable(name::PEER_HEADER).is_some() => invalid(
+                "`none` is for callers on this machine, and with PEER_HEADER all come through a proxy",
+            ),
             (Some(Mode::None), _) => Ok(Gate::Loopback),
             (Some(Mode::Token), _) => {
                 let name = self.token.env.as_deref().unwrap_or(DASHBOARD_TOKEN);
@@ -156,7 +160,8 @@ mod tests {
         let read = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
-        dashboard.gate(read, true).map(|gate| gate.mode()).map_err(|error| error.to_string())
+        let is_public = !variables.iter().any(|(name, _)| *name == name::PEER_HEADER);
+        dashboard.gate(read, is_public).map(|gate| gate.mode()).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -168,6 +173,8 @@ mod tests {
         assert_eq!(of_environment("", &both[1..]), Ok("none"));
         let token = "auth = \"token\"\n[token]\nactor = \"access:ops\"";
         let all = [both[0], both[1], (DASHBOARD_TOKEN, "s")];
+        let behind_a_proxy = [(name::PEER_HEADER, "x-peer")];
+        assert_eq!(of_environment("", &behind_a_proxy), Ok("none"));
         assert_eq!(of_environment(token, &all), Ok("token"));
         for (text, variables, word) in [
             ("auth = \"access\"", &both[..1], ACCESS_AUD),
@@ -175,6 +182,7 @@ mod tests {
             ("auth = \"access\"", &[], ACCESS_TEAM_DOMAIN),
             ("", &[(ACCESS_TEAM_DOMAIN, "https://team.example.com"), (ACCESS_AUD, "app")], "host name"),
             ("auth = \"none\"", &both, "PUBLIC_BASE_URL"),
+            ("auth = \"none\"", &behind_a_proxy, name::PEER_HEADER),
         ] {
             let problem = of_environment(text, variables).unwrap_err();
             assert!(problem.contains("dashboard.auth") && problem.contains(word), "{text}: {problem}");

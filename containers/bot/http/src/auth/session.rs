@@ -10,6 +10,8 @@ use axum::http::{HeaderMap, header};
 /// Life of a session: 12 hours.
 const SESSION_MAX_AGE_MS: UnixMillis = 43_200_000;
 /// The cookie.
+///
+/// It is `SameSite=Lax`, so that a link in a message or an issue opens a page. Writes check the origin.
 const COOKIE: &str = "ars_session";
 /// Separates this use of the secret from any other.
 const PURPOSE: &str = "ars dashboard session";
@@ -19,14 +21,14 @@ pub(crate) fn set_cookie(secret: &Secret, actor: &str, now: UnixMillis, is_https
     let value = signed(secret, actor, now.saturating_add(SESSION_MAX_AGE_MS));
     let secure = if is_https { "; Secure" } else { "" };
     format!(
-        "{COOKIE}={value}; Path=/; Max-Age={}; HttpOnly; SameSite=Strict{secure}",
+        "{COOKIE}={value}; Path=/; Max-Age={}; HttpOnly; SameSite=Lax{secure}",
         SESSION_MAX_AGE_MS / 1_000
     )
 }
 
 /// Returns the value of `Set-Cookie` that ends a session in its browser.
 pub(crate) fn end_cookie() -> String {
-    format!("{COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict")
+    format!("{COOKIE}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax")
 }
 
 /// Returns whether a request carries the cookie of a current session.
@@ -76,7 +78,7 @@ mod tests {
     fn session_lasts_twelve_hours_for_its_actor() {
         let set = set_cookie(&secret("look"), "access:ops", NOW, false);
         let (cookie, attributes) = set.split_once("; ").unwrap();
-        assert_eq!(attributes, "Path=/; Max-Age=43200; HttpOnly; SameSite=Strict");
+        assert_eq!(attributes, "Path=/; Max-Age=43200; HttpOnly; SameSite=Lax");
         assert!(!cookie.contains("look"));
         let last = NOW + SESSION_MAX_AGE_MS;
         assert!(accepts(cookie, "look", "access:ops", NOW));
@@ -99,6 +101,6 @@ mod tests {
 
     #[test]
     fn https_makes_the_cookie_secure() {
-        assert!(set_cookie(&secret("look"), "access:ops", NOW, true).ends_with("; SameSite=Strict; Secure"));
+        assert!(set_cookie(&secret("look"), "access:ops", NOW, true).ends_with("; SameSite=Lax; Secure"));
     }
 }

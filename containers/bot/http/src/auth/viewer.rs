@@ -96,7 +96,7 @@ pub(crate) async fn authenticate(state: &HttpState, head: &Parts, area: Area) ->
         }
         dashboard => {
             let actor = match dashboard {
-                Dashboard::Loopback => local(head, base)?,
+                Dashboard::Loopback => local(state, head, base)?,
                 Dashboard::Token { secret, actor } => by_secret(state, secret, actor, head, now)?,
                 Dashboard::Access(access) => by_access(access, headers, area, now).await?,
             };
@@ -171,11 +171,12 @@ pub(super) async fn by_access(
     Ok(identity.actor())
 }
 
-fn local(head: &Parts, public_base_url: Option<&str>) -> Result<Actor, Denied> {
+fn local(state: &HttpState, head: &Parts, public_base_url: Option<&str>) -> Result<Actor, Denied> {
     let peer = head.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
     let host = head.headers.get(header::HOST).map(|host| host.to_str().unwrap_or_default());
     // A proxy on this machine connects from it, on behalf of callers elsewhere.
-    if head.headers.keys().any(|name| is_forwarding_header(name.as_str())) {
+    let is_peer_header = |name: &HeaderName| state.peer_header.as_ref() == Some(name);
+    if head.headers.keys().any(|name| is_forwarding_header(name.as_str()) || is_peer_header(name)) {
         return Err(Denied::Forwarded);
     }
     by_peer(peer, host, public_base_url)

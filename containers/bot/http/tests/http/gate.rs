@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ars_auth::access::Proxy;
 use ars_bot_core::settings::Settings;
-use ars_bot_http::{Access, Dashboard};
+use ars_bot_http::{Access, ConnectionLimits, Dashboard, StreamLimits};
 use ars_bot_ports::{Certificates, WebError};
 use async_trait::async_trait;
 use reqwest::{Client, Method, Response, redirect::Policy};
@@ -66,7 +66,7 @@ async fn sign_in_exchanges_the_secret_for_a_cookie() {
     let signed_in = sign_in(&bot, &[("token", "look"), ("next", "/runs?all=1")], &own).await;
     assert_eq!((signed_in.status().as_u16(), header(&signed_in, "location")), (303, "/runs?all=1"));
     let set = header(&signed_in, "set-cookie").to_owned();
-    assert!(set.contains("HttpOnly; SameSite=Strict; Secure") && !set.contains("look"), "{set}");
+    assert!(set.contains("HttpOnly; SameSite=Lax; Secure") && !set.contains("look"), "{set}");
     let cookie = set.split(';').next().unwrap();
 
     assert_eq!(get(&bot, "/runs", &[("cookie", cookie)]).await.status(), 200);
@@ -89,7 +89,7 @@ async fn address_with_the_secret_opens_the_pages() {
     assert_eq!(header(&signed_in, "referrer-policy"), "no-referrer");
     assert_eq!(header(&signed_in, "cache-control"), "no-store");
     let set = header(&signed_in, "set-cookie").to_owned();
-    assert!(set.contains("HttpOnly; SameSite=Strict") && !set.contains("look"), "{set}");
+    assert!(set.contains("HttpOnly; SameSite=Lax") && !set.contains("look"), "{set}");
     let cookie = set.split(';').next().unwrap();
     assert_eq!(get(&bot, "/runs?all=1", &[("cookie", cookie)]).await.status(), 200);
 
@@ -247,6 +247,9 @@ async fn mode_none_refuses_forwarded_requests() {
         let refused = get(&bot, "/runs", &[(name, "127.0.0.1"), ("accept", "text/html")]).await;
         assert_eq!((refused.status().as_u16(), refused.text().await.unwrap().as_str()), (403, "Forbidden\n"));
     }
+    let limits = ConnectionLimits { peer_header: "x-peer".parse().ok(), ..ConnectionLimits::default() };
+    let proxied = Bot::within(limits, StreamLimits::default()).await;
+    assert_eq!(get(&proxied, "/runs", &[("x-peer", "192.0.2.1")]).await.status(), 403);
     // Mode `none` has no secret, so it has no form.
     assert_eq!(get(&bot, "/runs/sign-in", &[]).await.status(), 404);
     assert_eq!(get(&bot, "/runs/sign-in", &[("via", "1.1 proxy")]).await.status(), 403);
@@ -284,14 +287,19 @@ async fn absent_subsystems_answer_behind_the_gate() {
     for (path, name) in [
         ("/residents", "execution.resident.baseUrl"),
         ("/residents/acme/app", "execution.resident.baseUrl"),
-        ("/costs", "costs"),
+        ("/costs", "costs: this version has no"),
         ("/costs/main", "costs"),
         ("/costs.json", "costs"),
         ("/costs/main.json", "costs"),
-        ("/mcp/connect/abc", "mcp"),
-        ("/mcp/oauth/callback?code=x", "mcp"),
+        ("/mcp/connect/abc", "MCP servers: this version has no"),
+        ("/mcp/oauth/callback?code=x", "MCP"),
     ] {
-        assert_eq!(get(&bot, path, &[]).await.status(), 403, "{path}");
+        let refused = get(&bot, path, &[]).await;
+        assert_eq!(
+            (refused.status().as_u16(), header(&refused, "cache-control")),
+            (403, "no-store"),
+            "{path}"
+        );
         let absent = get(&bot, path, &bearer).await;
         assert_eq!((absent.status().as_u16(), header(&absent, "cache-control")), (503, "no-store"), "{path}");
         assert!(header(&absent, "content-security-policy").contains("form-action 'none'"), "{path}");

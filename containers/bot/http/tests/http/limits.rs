@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{
-    support::{Bot, live_path},
+    support::{Bot, by_token, live_path},
     wire::PATIENCE,
 };
 
@@ -53,14 +53,14 @@ async fn idle_connection_gives_way_to_a_request() {
 }
 
 async fn open(client: &Client, url: String, peer: &str) -> Response {
-    client.get(url).header("x-peer", peer).send().await.unwrap()
+    client.get(url).header("x-peer", peer).bearer_auth("look").send().await.unwrap()
 }
 
 #[tokio::test]
 async fn streams_are_limited_per_peer_and_in_all() {
     let streams = StreamLimits { max: 3, max_per_peer: 2 };
     let limits = ConnectionLimits { peer_header: "x-peer".parse().ok(), ..ConnectionLimits::default() };
-    let bot = Bot::within(limits, streams).await;
+    let bot = Bot::gated_within(by_token("access:ops"), limits, streams).await;
     let run = bot.run("x", "scripted/m");
     let url = bot.url(&live_path(&run).replace('?', "/events?"));
     let client = Client::new();

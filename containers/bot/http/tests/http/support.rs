@@ -335,8 +335,13 @@ impl Bot {
 
     /// Starts a bot with these limits.
     pub async fn within(limits: ConnectionLimits, streams: StreamLimits) -> Self {
-        let (gate, capabilities) = (Dashboard::default(), Capabilities::default());
-        Self::of(gate, TOKENS, Settings::default(), capabilities, (limits, streams)).await
+        Self::gated_within(Dashboard::default(), limits, streams).await
+    }
+
+    /// Starts a bot with this mode and these limits.
+    pub async fn gated_within(dashboard: Dashboard, limits: ConnectionLimits, streams: StreamLimits) -> Self {
+        let capabilities = Capabilities::default();
+        Self::of(dashboard, TOKENS, Settings::default(), capabilities, (limits, streams)).await
     }
 
     /// Starts a bot with these capabilities.

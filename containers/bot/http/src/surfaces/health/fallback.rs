@@ -28,8 +28,8 @@ const MAX_WORD_CHARS: usize = 128;
 
 const NO_RESIDENTS: &str =
     "This service has no resident environments: execution.resident.baseUrl is not configured.\n";
-const NO_COSTS: &str = "This service shows no costs: the costs block is not configured.\n";
-const NO_MCP: &str = "This service connects to no MCP servers: the mcp block is not configured.\n";
+const NO_COSTS: &str = "This service shows no costs: this version has no costs pages.\n";
+const NO_MCP: &str = "This service connects to no MCP servers: this version has no such connections.\n";
 
 /// The owner of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,8 @@ pub(crate) async fn fallback(State(state): State<HttpState>, request: Request) -
         Owner::Connect => "mcp.connect",
     };
     let (head, _) = request.into_parts();
-    if let Err(refused) = viewer::admit(&state, &head, Area::Pages, route).await {
+    if let Err(mut refused) = viewer::admit(&state, &head, Area::Pages, route).await {
+        runs::add_page_headers(refused.headers_mut());
         return refused;
     }
     let mut response = match owner {

@@ -13,6 +13,7 @@ use super::fallback;
 use crate::{
     auth::viewer::{self, Area},
     state::HttpState,
+    surfaces::runs,
 };
 
 /// The media type of the text format.
@@ -23,14 +24,12 @@ pub(crate) async fn metrics(State(state): State<HttpState>, request: Request) ->
     match &state.metrics {
         Some(render) => {
             let (head, _) = request.into_parts();
-            if let Err(refused) = viewer::admit(&state, &head, Area::Pages, "metrics").await {
-                return refused;
-            }
-            let headers = [
-                (header::CONTENT_TYPE, CONTENT_TYPE),
-                (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-            ];
-            (headers, render()).into_response()
+            let mut response = match viewer::admit(&state, &head, Area::Pages, "metrics").await {
+                Ok(_) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], render()).into_response(),
+                Err(refused) => refused,
+            };
+            runs::add_page_headers(response.headers_mut());
+            response
         }
         None => fallback::fallback(State(state), request).await.into_response(),
     }

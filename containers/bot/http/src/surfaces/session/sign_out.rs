@@ -26,7 +26,7 @@ pub(crate) const SIGN_OUT: &str = "/runs/sign-out";
 pub(crate) async fn leave(State(state): State<HttpState>, request: Request) -> Response {
     let (head, _) = request.into_parts();
     let Some((secret, actor)) = configured(&state) else { return without_form(&state, &head).await };
-    // The cookie is `SameSite=Strict`, so a session shows that no other site sent a form without an origin.
+    // `SameSite` withholds the cookie from forms of other sites, so a session shows that none sent this one.
     let is_own = is_same_origin(&head.headers, state.core.settings().public_base_url.as_deref())
         || (is_withheld(&head.headers)
             && has_session(&head.headers, secret, actor, state.core.clock().now()));
