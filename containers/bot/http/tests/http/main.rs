@@ -9,6 +9,9 @@ mod audit;
 mod audit_lines;
 mod authorization;
 mod cases;
+#[expect(dead_code, clippy::unwrap_used, reason = "a double of the core's tests, which use the rest of it")]
+#[path = "../../../core/tests/core/support/code_host.rs"]
+mod code_host;
 mod gate;
 mod idempotency;
 mod ingress;

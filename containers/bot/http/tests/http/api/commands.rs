@@ -39,6 +39,7 @@ fn table() -> Vec<(&'static str, Option<&'static str>, Value, &'static str)> {
         ("memory.list", Some("scope=org&limit=3"), json!({ "scope": "org", "limit": 3 }), "scopes"),
         ("memory.forget", None, json!({ "id": RECORD }), "forgotten"),
         ("friction.report", Some("min-runs=1"), json!({ "minRuns": 1 }), "patterns"),
+        ("friction.propose", None, json!({ "dryRun": true, "repo": "acme/app" }), "proposals"),
         ("repo.list", Some(""), json!({}), "residents"),
         ("repo.onboard", None, json!({ "slug": "acme/new", "test": "make check" }), "detection"),
         ("repo.offboard", None, json!({ "slug": "acme/app", "dryRun": true }), "wouldRemove"),
@@ -99,7 +100,7 @@ async fn body_has_the_bytes_of_the_command() {
 }
 
 /// Invokers of each command: no credential, a session without configured grants, one with all of them.
-const PERMITTED: [(&str, &str); 22] = [
+const PERMITTED: [(&str, &str); 23] = [
     ("help.show", "-yy"),
     ("status.show", "-yy"),
     ("config.show", "-yy"),
@@ -114,6 +115,7 @@ const PERMITTED: [(&str, &str); 22] = [
     ("memory.list", "-yy"),
     ("memory.forget", "--y"),
     ("friction.report", "-yy"),
+    ("friction.propose", "--y"),
     ("repo.list", "-yy"),
     ("repo.onboard", "--y"),
     ("repo.offboard", "--y"),

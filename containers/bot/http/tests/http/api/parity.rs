@@ -70,6 +70,11 @@ fn rows() -> Vec<Row> {
         row("memory.list", &["--scope", "org"], json!({ "scope": "org" })),
         row("memory.forget", &[RECORD], json!({ "id": RECORD })),
         row("friction.report", &["--min-runs", "1"], json!({ "minRuns": 1 })),
+        row(
+            "friction.propose",
+            &["--repo", "acme/app", "--min-runs", "1"],
+            json!({ "repo": "acme/app", "minRuns": 1 }),
+        ),
         row("repo.list", &[], json!({})),
         row(
             "repo.onboard",

@@ -12,7 +12,7 @@ const OTHERS: &str = "/api /api/ //api //api/runs.list /api//runs.list /API/runs
     /api/%72uns.list /api/runs%2Elist /api/runs%2elist /api/runs /api/runs. /api/.list /api/runs.list.x \
     /api/runs.list/x /api/runs.list%00 /api/runs.list%20 /api/%zz /api/%ff /api/runs_list /api/runs.list;x \
     /api/./runs.list /api/x/../runs.list /api/openapi.json/ /api/OPENAPI.json /api/openapi \
-    /api/friction.analyze /api/friction.propose /api/mcp.list /api/deploy.plan /api/help /api/runs.list?/x%";
+    /api/friction.analyze /api/friction.file /api/mcp.list /api/deploy.plan /api/help /api/runs.list?/x%";
 
 #[tokio::test]
 async fn only_the_exact_path_is_a_command() {

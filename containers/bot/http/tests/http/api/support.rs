@@ -23,6 +23,7 @@ use reqwest::{Client, Method, Response};
 use serde_json::{Value, json};
 
 use crate::{
+    code_host::MemoryHost,
     memory_residents::{MemoryResidents, with_residents},
     support::{Bot, TOKENS, by_token},
 };
@@ -110,6 +111,7 @@ pub fn whole(capabilities: Capabilities) -> Capabilities {
     let build = Build { commit: "abc123".into(), built_at: None };
     let whole = Capabilities {
         memory: Some(memory),
+        code_host: Some(Arc::new(MemoryHost::default())),
         overrides: Some(Overrides::new(Arc::new(Page::default()))),
         commands: CommandDeps {
             build: Some(build),

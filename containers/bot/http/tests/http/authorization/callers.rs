@@ -24,8 +24,15 @@ const VIEWER: &str = "access:ops";
 const READS: [&str; 7] =
     ["help:read", "status:read", "config:read", "runs:read", "memory:read", "friction:read", "repo:read"];
 /// Every write, and the reads.
-const WRITES: [&str; 6] =
-    ["runs:write", "memory:write", "config:write", "repo:write", "repo:exec", "schedule:read"];
+const WRITES: [&str; 7] = [
+    "runs:write",
+    "memory:write",
+    "config:write",
+    "friction:write",
+    "repo:write",
+    "repo:exec",
+    "schedule:read",
+];
 
 /// The tokens, each without the prefix of its scopes.
 /// `reads` and `writes` are of channel `ci`, `other` has every scope in another channel, `unpinned` in none.

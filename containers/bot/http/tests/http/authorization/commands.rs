@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use ars_bot_core::commands::{Caller, catalogue};
-use ars_commands::{Capability, RawInput, Surface};
+use ars_commands::{RawInput, Surface};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -93,8 +93,7 @@ pub const TABLE: &[Row] = &[
     row("memory.forget", r#"{"id":"mem:org:acme:1"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
     row("friction.report", "{}", "xxx++++", "xxdd++++", "xxxd++++"),
     row("friction.analyze", "{}", "xxx----", "xx------", NONE),
-    // Absent without a code host, so its text is for a model.
-    row("friction.propose", "{}", "xxx----", "xx------", NONE),
+    row("friction.propose", r#"{"repo":"acme/app"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
     row("repo.list", "{}", "xxx++++", "xxdd++++", "xxxd++++"),
     row("repo.onboard", r#"{"slug":"acme/new"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
     row("repo.offboard", r#"{"slug":"acme/app"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
@@ -194,9 +193,7 @@ async fn callers_get_the_outcome_of_the_table() {
         }
         for caller in &TOKENS {
             by_mcp.push(letter(Surface::Mcp, &mcp(&bot(Viewer::Plain).await, caller, row, "mcp-ci").await));
-            let is_text = catalogue()
-                .get(row.id, Surface::Chat)
-                .is_some_and(|definition| definition.capability != Some(Capability::CodeHost));
+            let is_text = catalogue().get(row.id, Surface::Chat).is_some();
             let answer = chat(&bot(Viewer::Plain).await, caller, row, "http-ci").await;
             // A message that is no command is for a model.
             let letter = letter(Surface::Chat, &answer);

@@ -72,7 +72,7 @@ const TABLE: &[Row] = &[
     // A shared record also needs `repo:write`.
     opens("memory:write", &[]),
     opens("friction:read", &["friction.report", "friction.analyze"]),
-    opens("friction:write", &[]),
+    opens("friction:write", &["friction.propose"]),
     opens("schedule:read", &["schedule.list"]),
     opens("schedule:write", &[]),
     opens("repo:read", &["repo.list"]),
