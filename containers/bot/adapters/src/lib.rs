@@ -6,6 +6,7 @@
 pub mod code_host;
 pub mod egress;
 mod error;
+pub mod logins;
 pub mod models;
 pub mod sandbox;
 pub mod skills;

@@ -10,9 +10,10 @@ use std::{
 use anyhow::{Context as _, anyhow};
 use ars_auth::{Secret, TokenMap, dashboard::by_loopback};
 use ars_bot_adapters::{
+    logins::{Logins, secrets_of},
     models::{Catalog, Endpoint, ProviderConfig, REHEARSAL_MODEL, Transport, default_model},
     sandbox::SandboxSettings,
-    workspace::{ChildEnvironment, GitWorkspaces, secrets_of},
+    workspace::{ChildEnvironment, GitWorkspaces},
 };
 use ars_bot_core::{
     Capabilities, Core, Deps, LedgerDeps, commands::CommandDeps, live::LiveStores, settings::Settings,
@@ -292,7 +293,9 @@ impl Plan {
         let stores = self.stores(store, state_url)?;
         let keeps_ledger = self.keeps_ledger && stores.kept == Kept::RecordsAndLedger;
         let code_host = capabilities::code_host(self.code_host.as_ref())?;
-        let workspaces = Arc::new(self.workspaces().with_code_host(code_host.clone()));
+        let origins = self.settings.repositories.iter().map(|repository| repository.origin.as_str());
+        let logins = Logins::new(origins, code_host.clone());
+        let workspaces = Arc::new(self.workspaces().with_logins(logins));
         let webhooks = self.webhooks(code_host.as_ref(), &stores.documents)?;
         let catalog = Catalog::new(self.providers, Transport::default())
             .map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;

@@ -21,4 +21,6 @@ pub enum Fault {
     Truncated,
     /// 200 with a body that is no JSON.
     Garbled,
+    /// 301 to the same path on this port of `localhost`.
+    Moved(u16),
 }

@@ -227,7 +227,7 @@ async fn handle(State(shared): State<Arc<Shared>>, incoming: Incoming) -> Respon
         let at = state.faults.iter().position(|(part, _)| line.contains(part.as_str()));
         at.map(|at| state.faults.remove(at).1)
     };
-    let early = fault.and_then(instead);
+    let early = fault.and_then(|fault| instead(fault, &target));
     let answer = match early {
         Some(answer) => answer,
         None if whole.starts_with("/storage/") => storage(&shared, &request),
@@ -238,7 +238,7 @@ async fn handle(State(shared): State<Arc<Shared>>, incoming: Incoming) -> Respon
 }
 
 /// Returns the answer of a fault that prevents the request.
-fn instead(fault: Fault) -> Option<Answer> {
+fn instead(fault: Fault, target: &str) -> Option<Answer> {
     match fault {
         Fault::Unauthorized => Some(Answer::error(401, "Bad credentials")),
         Fault::RateLimited(reset) => Some(
@@ -254,6 +254,10 @@ fn instead(fault: Fault) -> Option<Answer> {
         Fault::Forbidden => Some(Answer::error(403, "Resource not accessible by integration")),
         Fault::Unavailable => Some(Answer::text(502, b"<html>Unicorn!</html>".to_vec())),
         Fault::Garbled => Some(Answer::text(200, b"<html>".to_vec())),
+        Fault::Moved(port) => Some(
+            Answer::error(301, "Moved Permanently")
+                .header("location", format!("http://localhost:{port}{target}")),
+        ),
         Fault::LostAnswer | Fault::Truncated => None,
     }
 }

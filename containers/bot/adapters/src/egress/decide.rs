@@ -6,6 +6,8 @@ use super::rule::{Host, HostRule, normalized};
 
 /// The setting that a reader can change.
 const SETTING: &str = "sandbox.egress.allow";
+/// The setting for pushes.
+const PUSH_SETTING: &str = "sandbox.egress.push";
 
 /// The protocol of a request, which has one usual port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +49,10 @@ pub(super) enum Refused {
     NotPublic(String, u16),
     /// The host has the address of a metadata service.
     Metadata(String),
+    /// The agent may not push to the run's repository.
+    Push { repository: String, agent: String },
+    /// A push changes a ref that is no branch of the service.
+    Ref(String),
     /// The run sent or received too much.
     Bytes,
 }
@@ -87,6 +93,13 @@ pub(super) fn decide(
 impl Refused {
     /// Returns the refusal as a reader sees it.
     pub(super) fn report(&self) -> RefusedHost {
+        if let Self::Push { repository, agent } = self {
+            return RefusedHost {
+                host: format!("a push to {repository}"),
+                reason: "this agent may not push to it".into(),
+                setting: Some(format!("{PUSH_SETTING}.\"{repository}\" = [\"{agent}\"]")),
+            };
+        }
         let (host, reason, allowed_by) = match self {
             Self::Host(host) => (host.clone(), "it is not on the list of allowed hosts", Some(host.clone())),
             Self::Port(host, port) => {
@@ -99,7 +112,12 @@ impl Refused {
                 (host.clone(), "its address is not public", Some(entry))
             }
             Self::Metadata(host) => (host.clone(), "its address is never allowed", None),
-            Self::Bytes => ("all hosts".into(), "the run transferred the maximum number of bytes", None),
+            Self::Ref(name) => {
+                (format!("a push to {name}"), "agents push to branches `ars/<run id>/…` only", None)
+            }
+            Self::Push { .. } | Self::Bytes => {
+                ("all hosts".into(), "the run transferred the maximum number of bytes", None)
+            }
         };
         let setting = allowed_by.map(|entry| format!("{SETTING} = [\"{entry}\"]"));
         RefusedHost { host, reason: reason.into(), setting }

@@ -1,14 +1,14 @@
-//! Forwards one request: a tunnel, or a request in absolute form.
+//! Forwards one request: a tunnel, one in absolute form, or one for the run's repository.
 
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
 };
 
-use http_body_util::{Either, Full};
+use http_body_util::BodyExt as _;
 use hyper::{
-    Method, Request, Response, StatusCode, Uri,
-    body::{Bytes, Incoming},
+    Method, Request, StatusCode, Uri,
+    body::Incoming,
     client::conn::http1,
     header::{self, HeaderMap, HeaderName, HeaderValue},
 };
@@ -21,15 +21,14 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    decide::{Destination, Protocol, Refused},
+    answer::{Answer, Problem, empty_answer, text_answer},
+    decide::{Destination, Protocol},
     dial::{DialError, dial},
     limits::{ANSWER_TIMEOUT, IDLE_TIMEOUT},
     meter::Metered,
+    route::Route,
     run::RunEgress,
 };
-
-/// The body of an answer: our own text, or the destination's.
-pub(super) type Answer = Response<Either<Full<Bytes>, Incoming>>;
 
 /// Headers of one connection, which are not forwarded.
 const HOP_BY_HOP: [HeaderName; 9] = [
@@ -56,6 +55,7 @@ pub(super) struct Connection {
 pub(super) async fn answer(connection: Connection, request: Request<Incoming>) -> Answer {
     let answered = match *request.method() {
         Method::CONNECT => tunnel(&connection, request).await,
+        _ if Route::is_for(request.uri()) => routed(&connection, request).await,
         _ => plain(&connection, request).await,
     };
     answered.unwrap_or_else(|problem| match problem {
@@ -66,21 +66,6 @@ pub(super) async fn answer(connection: Connection, request: Request<Incoming>) -
             text_answer(StatusCode::FORBIDDEN, &report.to_string())
         }
     })
-}
-
-/// Why a request is not forwarded.
-enum Problem {
-    Malformed(&'static str),
-    Unreachable(String, String),
-    Refused(Refused),
-}
-
-fn text_answer(status: StatusCode, text: &str) -> Answer {
-    let body = Either::Left(Full::from(format!("ars egress proxy: {text}\n")));
-    let mut answer = Response::new(body);
-    *answer.status_mut() = status;
-    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-    answer
 }
 
 /// Returns the allowed destination of a request.
@@ -123,7 +108,7 @@ async fn tunnel(connection: &Connection, request: Request<Incoming>) -> Result<A
         };
         let _ = connection.closed.run_until_cancelled(piped).await;
     });
-    Ok(Response::new(Either::Left(Full::default())))
+    Ok(empty_answer())
 }
 
 /// Copies in both directions until the ends are closed or idle, or the run's bytes are spent.
@@ -146,6 +131,13 @@ async fn idle(moved: &AtomicU64) {
             now => before = now,
         }
     }
+}
+
+/// Answers a request of git for the repository of the run.
+async fn routed(connection: &Connection, request: Request<Incoming>) -> Result<Answer, Problem> {
+    const NONE: Problem = Problem::Malformed("this run has no route to a code host");
+    host_header(&request)?;
+    connection.run.route.as_ref().ok_or(NONE)?.answer(&connection.run, request).await
 }
 
 async fn plain(connection: &Connection, mut request: Request<Incoming>) -> Result<Answer, Problem> {
@@ -177,7 +169,7 @@ async fn plain(connection: &Connection, mut request: Request<Incoming>) -> Resul
         .map_err(|_| Problem::Unreachable(destination.host.clone(), "it did not answer in time".into()))?
         .map_err(unreachable)?;
     remove_hop_by_hop(answer.headers_mut());
-    Ok(answer.map(Either::Right))
+    Ok(answer.map(|body| body.map_err(Into::into).boxed_unsync()))
 }
 
 /// Returns the `Host` of a request in absolute form, which must name the same host as its target.

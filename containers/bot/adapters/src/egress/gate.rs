@@ -54,6 +54,7 @@ pub(crate) struct Gate {
     way: Way,
     port: u16,
     secret: Option<Arc<str>>,
+    run: Arc<RunEgress>,
     _open: DropGuard,
 }
 
@@ -61,6 +62,7 @@ impl Gate {
     /// Opens the proxy of one command.
     pub(crate) async fn open(run: &Arc<RunEgress>, kind: GateKind) -> io::Result<Self> {
         let closed = CancellationToken::new();
+        let of_run = Arc::clone(run);
         let proxy = |secret| Proxy { run: Arc::clone(run), secret, closed: closed.clone() };
         match kind {
             GateKind::Namespace => {
@@ -78,14 +80,15 @@ impl Gate {
                 };
                 let ended = closed.clone();
                 tokio::spawn(async move { ended.run_until_cancelled(served).await });
-                Ok(Self { way, port: PORT, secret: None, _open: closed.drop_guard() })
+                Ok(Self { way, port: PORT, secret: None, run: of_run, _open: closed.drop_guard() })
             }
             GateKind::Port => {
                 let secret = secret()?;
                 let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
                 let port = listener.local_addr()?.port();
                 tokio::spawn(proxy(Some(Arc::clone(&secret))).supervise(listener));
-                Ok(Self { way: Way::Port(port), port, secret: Some(secret), _open: closed.drop_guard() })
+                let way = Way::Port(port);
+                Ok(Self { way, port, secret: Some(secret), run: of_run, _open: closed.drop_guard() })
             }
         }
     }
@@ -95,12 +98,13 @@ impl Gate {
         &self.way
     }
 
-    /// Returns the variables that clients of HTTP read.
+    /// Returns the variables that clients of HTTP and git read.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (&'static str, String)> {
         let address = address(self.secret.as_deref(), self.port);
         let of_address = ADDRESS_VARIABLES.into_iter().map(move |name| (name, address.clone()));
         let direct = DIRECT_VARIABLES.into_iter().map(|name| (name, DIRECT.to_owned()));
-        of_address.chain(direct).chain([(NODE_VARIABLE.0, NODE_VARIABLE.1.to_owned())])
+        let node = [(NODE_VARIABLE.0, NODE_VARIABLE.1.to_owned())];
+        of_address.chain(direct).chain(node).chain(self.run.variables())
     }
 
     /// Returns the port of the proxy as the command reaches it.

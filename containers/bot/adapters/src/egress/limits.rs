@@ -18,5 +18,7 @@ pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 /// Timeout for the listener that a command's network namespace hands over.
 pub(super) const HANDOVER_TIMEOUT: Duration = Duration::from_secs(30);
+/// Bytes of the commands of a push.
+pub(super) const MAX_PUSH_COMMANDS_BYTES: usize = 64 << 10;
 /// Refused hosts that one run reports.
 pub(super) const MAX_REPORTED: usize = 32;

@@ -30,7 +30,11 @@ impl Budget {
         self.0.load(Ordering::Relaxed) == 0
     }
 
-    fn spend(&self, bytes: usize) -> io::Result<()> {
+    /// Spends bytes.
+    ///
+    /// # Errors
+    /// Returns an error once no byte is left.
+    pub(super) fn spend(&self, bytes: usize) -> io::Result<()> {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         let spend = |left: u64| Some(left.saturating_sub(bytes));
         let before = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend).unwrap_or_default();

@@ -5,6 +5,7 @@
 //! inside the command's network namespace and handed over (`enter`, `handover`). Under Landlock it is a port of the
 //! loopback interface with a secret. A gate that fails refuses connections; nothing falls back to another network.
 
+mod answer;
 mod decide;
 mod dial;
 mod enter;
@@ -15,7 +16,9 @@ mod limits;
 mod meter;
 mod policy;
 mod proxy;
+mod push;
 mod registries;
+mod route;
 mod rule;
 mod run;
 #[cfg(test)]

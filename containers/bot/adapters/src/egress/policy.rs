@@ -20,12 +20,14 @@ pub struct EgressSettings {
     pub repositories: BTreeMap<String, Vec<HostRule>>,
     /// More hosts, by the name of the agent.
     pub agents: BTreeMap<String, Vec<HostRule>>,
+    /// The agents that may push with the service's login, by the name of the repository.
+    pub push: BTreeMap<String, Vec<String>>,
 }
 
 impl Default for EgressSettings {
     fn default() -> Self {
         let (repositories, agents) = (BTreeMap::new(), BTreeMap::new());
-        Self { registries: true, allow: Vec::new(), repositories, agents }
+        Self { registries: true, allow: Vec::new(), repositories, agents, push: BTreeMap::new() }
     }
 }
 
@@ -41,6 +43,12 @@ pub(crate) struct Scope<'a> {
 }
 
 impl EgressSettings {
+    /// Returns whether a run may push to its repository.
+    pub(super) fn may_push(&self, scope: Scope<'_>) -> bool {
+        let agents = scope.repository.and_then(|name| self.push.get(name));
+        scope.agent.is_some_and(|agent| agents.is_some_and(|agents| agents.iter().any(|one| one == agent)))
+    }
+
     /// Returns the rules of a run.
     pub(super) fn rules(&self, scope: Scope<'_>) -> Vec<HostRule> {
         let registries = REGISTRIES.iter().filter(|_| self.registries);
@@ -107,6 +115,7 @@ mod tests {
             ]
             .into(),
             agents: [("coding".into(), rule("coding.example")), ("review".into(), rule("no.example"))].into(),
+            push: [("acme/app".into(), vec!["coding".into()])].into(),
         };
         let scope = Scope {
             agent: Some("coding"),
@@ -115,6 +124,14 @@ mod tests {
         };
         let rules: Vec<_> = settings.rules(scope).iter().map(ToString::to_string).collect();
         assert_eq!(rules, ["all.example", "app.example", "coding.example", "git.example:443"]);
+        assert!(settings.may_push(scope));
+        for other in [
+            Scope { agent: Some("review"), ..scope },
+            Scope { agent: None, ..scope },
+            Scope { repository: Some("acme/other"), ..scope },
+        ] {
+            assert!(!settings.may_push(other), "{other:?}");
+        }
     }
 
     #[test]

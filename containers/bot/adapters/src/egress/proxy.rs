@@ -4,9 +4,8 @@ use std::{convert::Infallible, panic::AssertUnwindSafe, sync::Arc, time::Duratio
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures::FutureExt as _;
-use http_body_util::{Either, Full};
 use hyper::{
-    Request, Response, StatusCode,
+    Request, StatusCode,
     body::Incoming,
     header::{self, HeaderValue},
     server::conn::http1,
@@ -22,7 +21,8 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    forward::{Answer, Connection, answer},
+    answer::{Answer, text_answer},
+    forward::{Connection, answer},
     limits::{HEADER_TIMEOUT, MAX_HEADER_BYTES},
     run::RunEgress,
 };
@@ -129,8 +129,7 @@ pub(super) async fn restarted<F: Future<Output = ()>>(serve: impl Fn() -> F) {
 
 fn unauthenticated() -> Answer {
     let mut answer =
-        Response::new(Either::Left(Full::from("ars egress proxy: the secret of the run is missing\n")));
-    *answer.status_mut() = StatusCode::PROXY_AUTHENTICATION_REQUIRED;
+        text_answer(StatusCode::PROXY_AUTHENTICATION_REQUIRED, "the secret of the run is missing");
     answer.headers_mut().insert(header::PROXY_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"ars\""));
     answer
 }

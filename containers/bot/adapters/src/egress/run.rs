@@ -14,9 +14,13 @@ use super::{
     limits::{MAX_BYTES, MAX_CONNECTIONS, MAX_REPORTED},
     meter::Budget,
     policy::{EgressSettings, Scope},
+    route::Route,
     rule::HostRule,
 };
-use crate::web::{Lookup, SystemLookup};
+use crate::{
+    logins::Logins,
+    web::{Lookup, SystemLookup},
+};
 
 /// The rules, counters and refused hosts of a run.
 pub(crate) struct RunEgress {
@@ -24,6 +28,8 @@ pub(crate) struct RunEgress {
     pub(super) lookup: Arc<dyn Lookup>,
     pub(super) budget: Arc<Budget>,
     pub(super) connections: Arc<Semaphore>,
+    /// The way to the run's own repository, if the service has a login for it.
+    pub(super) route: Option<Route>,
     refused: Mutex<Refusals>,
 }
 
@@ -35,19 +41,35 @@ struct Refusals {
 
 impl RunEgress {
     /// Makes the egress of a run.
-    pub(crate) fn new(settings: &EgressSettings, scope: Scope<'_>) -> Arc<Self> {
-        Self::with(settings.rules(scope), Arc::new(SystemLookup), MAX_BYTES, MAX_CONNECTIONS)
+    pub(crate) fn new(settings: &EgressSettings, scope: Scope<'_>, logins: &Logins) -> Arc<Self> {
+        let route = Route::of(scope, settings.may_push(scope), logins);
+        Self::routed(settings.rules(scope), Arc::new(SystemLookup), route, (MAX_BYTES, MAX_CONNECTIONS))
     }
 
     /// Makes the egress of a run with a given resolver and given limits.
+    #[cfg(test)]
     pub(super) fn with(
         rules: Vec<HostRule>,
         lookup: Arc<dyn Lookup>,
         bytes: u64,
         connections: usize,
     ) -> Arc<Self> {
+        Self::routed(rules, lookup, None, (bytes, connections))
+    }
+
+    fn routed(
+        rules: Vec<HostRule>,
+        lookup: Arc<dyn Lookup>,
+        route: Option<Route>,
+        (bytes, connections): (u64, usize),
+    ) -> Arc<Self> {
         let (budget, connections) = (Arc::new(Budget::of(bytes)), Arc::new(Semaphore::new(connections)));
-        Arc::new(Self { rules, lookup, budget, connections, refused: Mutex::default() })
+        Arc::new(Self { rules, lookup, budget, connections, route, refused: Mutex::default() })
+    }
+
+    /// Returns the variables that commands need for the way to their repository.
+    pub(super) fn variables(&self) -> impl Iterator<Item = (&'static str, String)> {
+        self.route.iter().flat_map(Route::variables)
     }
 
     /// Decides about a destination. Returns `None` for text that is no host.

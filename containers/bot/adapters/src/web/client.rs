@@ -50,7 +50,7 @@ impl PublicWeb {
 }
 
 /// Returns the settings of every client.
-pub(super) fn client() -> ClientBuilder {
+pub(crate) fn client() -> ClientBuilder {
     // Cargo features of other crates enable the library's decompression, which would hide the encoding.
     let builder = Client::builder().no_gzip().no_brotli().no_deflate().no_zstd();
     builder.no_proxy().redirect(Policy::none()).pool_max_idle_per_host(0).user_agent(USER_AGENT)

@@ -25,4 +25,5 @@ pub use client::PublicWeb;
 pub use search::BraveSearch;
 
 pub(crate) use address::{is_metadata, is_public};
+pub(crate) use client::client;
 pub(crate) use resolver::{Lookup, SystemLookup, checked_addresses};

@@ -11,6 +11,7 @@ use ars_bot_ports::WorkspaceError;
 use tokio_util::sync::CancellationToken;
 
 use super::{capture::Capture, credentials::Credentials, process, programs::Programs, start::Program};
+use crate::logins::without_userinfo;
 
 /// Settings before every subcommand.
 const SAFE_SETTINGS: &[&str] = &[
@@ -175,36 +176,9 @@ pub(super) fn transports_of(origin: &str) -> &'static str {
     }
 }
 
-/// Removes `user:password@` from every URL.
-pub(super) fn without_userinfo(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = rest.find("://") {
-        let (before, after) = rest.split_at(start + 3);
-        clean.push_str(before);
-        let authority = after.find(|c: char| matches!(c, '/' | '\'' | '"') || c.is_whitespace());
-        let authority = &after[..authority.unwrap_or(after.len())];
-        rest = match authority.rfind('@') {
-            Some(at) => &after[at + 1..],
-            None => after,
-        };
-    }
-    clean.push_str(rest);
-    clean
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn credentials_are_cut_out_of_urls() {
-        assert_eq!(
-            without_userinfo("fatal: repository 'https://u:p@ss@host/x.git/' not found at ssh://git@h"),
-            "fatal: repository 'https://host/x.git/' not found at ssh://h"
-        );
-        assert_eq!(without_userinfo("mail a@b"), "mail a@b");
-    }
 
     #[test]
     fn an_origin_may_only_use_its_own_transport() {

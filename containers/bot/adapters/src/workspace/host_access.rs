@@ -9,6 +9,7 @@ use ars_bot_ports::{
 use ars_types::RepoSlug;
 
 use super::credentials::Credentials;
+use crate::logins::{Login, login_in, without_userinfo};
 
 /// Git's words about a token that the host does not accept.
 const REJECTED: &str = "Authentication failed";
@@ -29,7 +30,9 @@ impl OriginAccess {
         origin: &str,
         host: Option<&Arc<dyn CodeHost>>,
     ) -> Result<Self, WorkspaceError> {
-        if let Some(credentials) = Credentials::of(origin)? {
+        let own = login_in(origin).map_err(|problem| WorkspaceError::Clone(problem.to_owned()))?;
+        if let Some(login) = own {
+            let credentials = Credentials::of(&without_userinfo(origin), login);
             return Ok(Self { credentials: Some(credentials), ..Self::default() });
         }
         let Some((host, slug)) = host.and_then(|host| Some((host, host.host().repository_of(origin)?)))
@@ -38,7 +41,7 @@ impl OriginAccess {
         };
         match host.git_credential(&slug, GitAccess::Read).await {
             Ok(minted) => Ok(Self {
-                credentials: Credentials::minted(origin, &minted),
+                credentials: Some(Credentials::of(origin, Login::of(&minted))),
                 minted: Some((slug, minted)),
                 failure: None,
             }),

@@ -14,10 +14,11 @@ use tempfile::TempDir;
 use super::{
     disk::infra,
     environment::TEMPORARY,
-    git::{CLONE_TIMEOUT, Git, GitOutput, Limits, NO_TRANSPORT, SHORT, transports_of, without_userinfo},
+    git::{CLONE_TIMEOUT, Git, GitOutput, Limits, NO_TRANSPORT, SHORT, transports_of},
     host_access::OriginAccess,
     meta::Meta,
 };
+use crate::logins::without_userinfo;
 
 /// The prefix of an incomplete workspace's name.
 const PREFIX: &str = ".making-";

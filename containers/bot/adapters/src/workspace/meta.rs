@@ -21,9 +21,9 @@ use super::{
     beneath::{BENEATH, WORKSPACES, open_folder, open_root},
     disk::infra,
     environment::TEMPORARY,
-    git::without_userinfo,
     in_use::InUse,
 };
+use crate::logins::without_userinfo;
 
 /// The folder of metadata in the data directory.
 const FOLDER: &str = "meta";

@@ -29,7 +29,6 @@ mod start;
 mod trial;
 
 pub use beneath::WORKSPACES;
-pub use credentials::secrets_of;
 pub use environment::ChildEnvironment;
 pub use evict::{DiskUsage, Evicted};
 pub use provider::{Confinement, GitWorkspaces};

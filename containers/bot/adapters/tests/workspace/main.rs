@@ -8,6 +8,7 @@ mod eviction;
 mod files;
 mod isolation;
 mod listing;
+mod logins;
 mod metadata;
 mod opening;
 mod ranges;

@@ -19,12 +19,14 @@ pub struct Egress {
     pub repositories: BTreeMap<String, Vec<String>>,
     /// More hosts, by the name of the agent.
     pub agents: BTreeMap<String, Vec<String>>,
+    /// The agents that may push with the service's login, by the name of the repository.
+    pub push: BTreeMap<String, Vec<String>>,
 }
 
 impl Default for Egress {
     fn default() -> Self {
         let (repositories, agents) = (BTreeMap::new(), BTreeMap::new());
-        Self { registries: true, allow: Vec::new(), repositories, agents }
+        Self { registries: true, allow: Vec::new(), repositories, agents, push: BTreeMap::new() }
     }
 }
 
@@ -36,6 +38,7 @@ impl Egress {
             allow: rules("sandbox.egress.allow", &self.allow)?,
             repositories: lists("repositories", &self.repositories)?,
             agents: lists("agents", &self.agents)?,
+            push: self.push.clone(),
         })
     }
 }
@@ -70,12 +73,13 @@ mod tests {
     #[test]
     fn lists_are_read() {
         let text = "registries = false\nallow = [\"a.example\"]\n[repositories]\n\"acme/app\" = [\"*.b.example\"]\n\
-                    [agents]\ncoding = [\"c:3000\"]";
+                    [agents]\ncoding = [\"c:3000\"]\n[push]\n\"acme/app\" = [\"coding\"]";
         let settings = settings(text).unwrap();
         assert!(!settings.registries);
         assert_eq!(settings.allow[0].to_string(), "a.example");
         assert_eq!(settings.repositories["acme/app"][0].to_string(), "*.b.example");
         assert_eq!(settings.agents["coding"][0].to_string(), "c:3000");
+        assert_eq!(settings.push["acme/app"], ["coding"]);
     }
 
     #[test]

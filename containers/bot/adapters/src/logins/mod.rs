@@ -1,0 +1,14 @@
+//! The logins of git at code hosts, which the service has and commands never see.
+//!
+//! A clone of the service gets its login over a pipe (`workspace`). Git in a sandbox gets none: the proxy of its
+//! command adds it to the requests for the run's repository (`egress`).
+
+mod address;
+mod login;
+mod source;
+
+pub use address::secrets_of;
+pub use source::Logins;
+
+pub(crate) use address::{login_in, without_userinfo};
+pub(crate) use login::Login;
