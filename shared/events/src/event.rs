@@ -296,6 +296,8 @@ pub enum NoteKind {
     MoneyBudgetExhausted,
     /// The proxy of a command refused a host.
     EgressRefused,
+    /// The thread's former tree was removed to free the disk, and its repository was cloned again.
+    TreeRemoved,
 }
 
 /// The actor that requested a stop.

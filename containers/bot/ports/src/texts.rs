@@ -56,7 +56,11 @@ pub fn refusal(refusal: &Refusal) -> String {
 
 /// Returns the exceeded limit and the time of another attempt, for error bodies.
 pub fn overload(overload: Overload) -> String {
-    let limit = match overload {
+    format!("the limit of {} is reached; try again in {} s", limit_words(overload), overload.wait_s())
+}
+
+fn limit_words(overload: Overload) -> String {
+    match overload {
         Overload::Rate { limit, .. } => format!("{limit} requests a minute"),
         Overload::OwnRuns { limit } => format!("{limit} live runs of one caller"),
         Overload::Runs { limit } => format!("{limit} live runs of all callers"),
@@ -64,13 +68,29 @@ pub fn overload(overload: Overload) -> String {
         Overload::Queue { limit } => format!("{limit} waiting runs of all callers"),
         Overload::FollowUps { limit } => format!("{limit} unread follow-ups of a run"),
         Overload::FollowUpBytes { limit } => format!("{limit} bytes of unread follow-ups of a run"),
-    };
-    format!("the limit of {limit} is reached; try again in {} s", overload.wait_s())
+    }
+}
+
+/// Returns the place of a run that waits: its position, and the limit that leaves no slot free.
+pub fn queue_place(position: u32, limit: Option<Overload>) -> String {
+    match limit {
+        Some(limit) => format!("position {position}, limit of {} reached", limit_words(limit)),
+        None => format!("position {position}"),
+    }
 }
 
 /// Returns the status line and event text of a run that waits.
-pub fn queued(position: u32) -> String {
-    format!("waiting for a free slot, position {position}")
+pub fn queued(position: u32, limit: Option<Overload>) -> String {
+    format!("waiting for a free slot, {}", queue_place(position, limit))
+}
+
+/// Returns the note, for people and the model, that a thread continues in a new clone at a commit.
+pub fn tree_removed(commit: Option<&str>) -> String {
+    let at = commit.map_or_else(String::new, |commit| format!(" at {commit}"));
+    format!(
+        "The former working tree of this thread had no unsaved work and was removed to free the disk. The repository \
+         was cloned again{at}: local branches and ignored files, such as installed packages, are gone."
+    )
 }
 
 /// Returns the event text of a run that waited.

@@ -22,12 +22,6 @@ pub trait WorkspaceProvider: Send + Sync {
     /// Returns the repository of the thread's workspace, or `None` if the thread has no workspace yet.
     async fn repository_of(&self, thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError>;
 
-    /// Returns whether the thread's tree was removed to free the disk.
-    /// Opening with a repository clones it again.
-    async fn is_evicted(&self, _thread: &ThreadKey) -> Result<bool, WorkspaceError> {
-        Ok(false)
-    }
-
     /// Opens the thread's workspace, cloning the repository if the thread has none yet.
     async fn open(
         &self,
@@ -43,10 +37,19 @@ pub struct WorkspaceRequest<'a> {
     pub thread: &'a ThreadKey,
     /// The authorized repository. `None` reuses the thread's, or creates an empty one.
     pub repository: Option<&'a Repository>,
+    /// The thread's own repository, cloned again if its tree was removed to free the disk.
+    pub own: Option<&'a Repository>,
     /// The ref to start from. `None` means the repository's default.
     pub git_ref: Option<&'a RefName>,
     /// The agent that runs commands in it, because agents can be allowed more hosts.
     pub agent: Option<&'a str>,
+}
+
+impl<'a> WorkspaceRequest<'a> {
+    /// Requests the workspace that a thread has.
+    pub const fn of(thread: &'a ThreadKey) -> Self {
+        Self { thread, repository: None, own: None, git_ref: None, agent: None }
+    }
 }
 
 /// A repository and its origin, checked by configuration and still passed to git as one argument.
@@ -66,6 +69,11 @@ pub const KEPT_FOLDER: &str = ".ars";
 pub trait Workspace: Send + Sync {
     /// Returns the repository's name, if the workspace has one.
     fn repository(&self) -> Option<&str>;
+
+    /// Returns whether the thread's former tree was removed to free the disk, and this one is a new clone.
+    fn is_cloned_again(&self) -> bool {
+        false
+    }
 
     /// Returns the commit of the tree, or `None` before a first commit.
     async fn head(&self) -> Result<Option<String>, WorkspaceError>;

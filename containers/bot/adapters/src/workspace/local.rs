@@ -30,6 +30,8 @@ pub(super) struct LocalWorkspace {
     pub(super) files: Arc<Files>,
     pub(super) repository: Option<String>,
     pub(super) base: Option<String>,
+    /// The former tree was evicted.
+    pub(super) is_cloned_again: bool,
     pub(super) egress: Arc<RunEgress>,
     /// Keeps the tree from being evicted.
     pub(super) in_use: InUse,
@@ -76,6 +78,10 @@ impl LocalWorkspace {
 impl Workspace for LocalWorkspace {
     fn repository(&self) -> Option<&str> {
         self.repository.as_deref()
+    }
+
+    fn is_cloned_again(&self) -> bool {
+        self.is_cloned_again
     }
 
     async fn head(&self) -> Result<Option<String>, WorkspaceError> {

@@ -14,7 +14,7 @@ use std::{
     time::SystemTime,
 };
 
-use ars_bot_ports::{CodeHost, Repository, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest};
+use ars_bot_ports::{Repository, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest};
 use ars_types::{RefName, SandboxKind, SandboxNetwork, ThreadKey};
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
@@ -35,6 +35,7 @@ use super::{
 };
 use crate::{
     egress::{RunEgress, Scope},
+    logins::Logins,
     sandbox::{Folders, SandboxSettings, choose},
 };
 
@@ -68,7 +69,7 @@ pub struct GitWorkspaces {
     programs: OnceLock<Result<Arc<Programs>, String>>,
     environment: ChildEnvironment,
     settings: SandboxSettings,
-    code_host: Option<Arc<dyn CodeHost>>,
+    logins: Logins,
     opening: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
     /// Sizes of workspaces without a user, with their time of last use.
     sizes: Mutex<HashMap<String, (SystemTime, u64)>>,
@@ -89,16 +90,8 @@ impl GitWorkspaces {
         conceal_this_process();
         let root = data_dir.join(WORKSPACES);
         let (programs, opening) = (OnceLock::new(), Mutex::default());
-        let sizes = Mutex::default();
-        let data_dir = data_dir.into();
-        Self { data_dir, root, programs, environment, settings, code_host: None, opening, sizes }
-    }
-
-    /// Clones the repositories of this code host with its tokens.
-    #[must_use]
-    pub fn with_code_host(mut self, host: Option<Arc<dyn CodeHost>>) -> Self {
-        self.code_host = host;
-        self
+        let (sizes, logins) = (Mutex::default(), Logins::default());
+        Self { data_dir: data_dir.into(), root, programs, environment, settings, logins, opening, sizes }
     }
 
     /// Moves the workspaces to another folder, which is absolute and created when needed.
@@ -106,6 +99,13 @@ impl GitWorkspaces {
     #[must_use]
     pub fn in_folder(mut self, root: PathBuf) -> Self {
         self.root = root;
+        self
+    }
+
+    /// Adds the logins of code hosts. Clones use them, and the proxies of commands.
+    #[must_use]
+    pub fn with_logins(mut self, logins: Logins) -> Self {
+        self.logins = logins;
         self
     }
 
@@ -190,7 +190,7 @@ impl GitWorkspaces {
         let making = making::folder_in(root.to_path_buf()).await?;
         let (programs, cancel) = git;
         let git = Git { programs, place: making.path(), cancel };
-        let made = making::fill(&git, self.code_host.as_ref(), request).await;
+        let made = making::fill(&git, self.logins.code_host(), request).await;
         let (root, data, name) = (root.to_path_buf(), self.data_dir.clone(), name.to_owned());
         blocking(move || {
             let meta = made?;
@@ -231,11 +231,6 @@ impl WorkspaceProvider for GitWorkspaces {
             .and_then(|Found { meta, .. }| Some(Repository { name: meta.repository?, origin: meta.origin? })))
     }
 
-    async fn is_evicted(&self, thread: &ThreadKey) -> Result<bool, WorkspaceError> {
-        let found = self.find(&folder_name(thread)).await?;
-        Ok(found.is_some_and(|found| found.meta.evicted && found.tree.is_none()))
-    }
-
     async fn open(
         &self,
         request: WorkspaceRequest<'_>,
@@ -254,17 +249,21 @@ impl WorkspaceProvider for GitWorkspaces {
         if let Some(found) = &found {
             found.meta.must_fit(request)?;
         }
+        let evicted = found.as_ref().is_some_and(|found| found.meta.evicted && found.tree.is_none());
+        let own = request.own.filter(|_| evicted);
         let (meta, (tree, in_use)) = match found {
             Some(Found { meta, tree: Some(tree) }) => (meta, tree),
             // A run that continues must not find another tree than its own.
-            Some(Found { meta, tree: None }) if request.repository.is_none() => {
-                let reason = if meta.evicted { TREE_EVICTED } else { TREE_GONE };
+            Some(Found { tree: None, .. }) if request.repository.or(own).is_none() => {
+                let reason = if evicted { TREE_EVICTED } else { TREE_GONE };
                 return Err(WorkspaceError::Infra(reason.into()));
             }
             missing => {
-                let evicted = missing.filter(|found| found.meta.evicted);
-                let git_ref = evicted.and_then(|found| RefName::parse(&found.meta.git_ref?).ok());
-                let request = WorkspaceRequest { git_ref: request.git_ref.or(git_ref.as_ref()), ..request };
+                let former = missing.filter(|_| evicted);
+                let git_ref = former.and_then(|found| RefName::parse(&found.meta.git_ref?).ok());
+                let (repository, git_ref) =
+                    (request.repository.or(own), request.git_ref.or(git_ref.as_ref()));
+                let request = WorkspaceRequest { repository, git_ref, ..request };
                 self.make(&root, &name, (programs, cancel), request).await?;
                 match self.find(&name).await? {
                     Some(Found { meta, tree: Some(tree) }) => (meta, tree),
@@ -279,7 +278,7 @@ impl WorkspaceProvider for GitWorkspaces {
             repository: meta.repository.as_deref(),
             origin: meta.origin.as_deref(),
         };
-        let egress = RunEgress::new(&self.settings.egress, scope);
+        let egress = RunEgress::new(&self.settings.egress, scope, &self.logins);
         Ok(Arc::new(LocalWorkspace {
             egress,
             programs: Arc::clone(programs),
@@ -287,6 +286,7 @@ impl WorkspaceProvider for GitWorkspaces {
             place,
             repository: meta.repository,
             base: meta.base,
+            is_cloned_again: evicted,
             in_use,
         }))
     }

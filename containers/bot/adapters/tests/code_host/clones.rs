@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ars_bot_adapters::{
+    logins::Logins,
     sandbox::SandboxSettings,
     workspace::{ChildEnvironment, GitWorkspaces},
 };
@@ -31,7 +32,7 @@ async fn trees(is_app: Option<bool>) -> Trees {
     let sandbox = SandboxSettings { kind: Some(SandboxKind::Landlock), ..SandboxSettings::default() };
     let host =
         is_app.map(|is_app| -> Arc<dyn CodeHost> { Arc::new(adapter(&fake, is_app, &Arc::default())) });
-    let provider = GitWorkspaces::new(&folder.path().join("data"), environment, sandbox).with_code_host(host);
+    let provider = GitWorkspaces::new(&folder.path().join("data"), environment, sandbox).with_logins(Logins::new([], host));
     Trees { fake, provider, folder }
 }
 
@@ -39,12 +40,9 @@ impl Trees {
     async fn open(&self, thread: &str, path: &str) -> Result<Arc<dyn Workspace>, WorkspaceError> {
         let origin = format!("{}/{path}", self.fake.url());
         let repository = Repository { name: "acme/app".to_owned(), origin };
-        let request = WorkspaceRequest {
-            thread: &ThreadKey::new("test", "c", thread),
-            repository: Some(&repository),
-            git_ref: None,
-            agent: None,
-        };
+        let thread = ThreadKey::new("test", "c", thread);
+        let request =
+            WorkspaceRequest { repository: Some(&repository), ..WorkspaceRequest::of(&thread) };
         self.provider.open(request, &CancellationToken::new()).await
     }
 

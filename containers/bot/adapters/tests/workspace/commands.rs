@@ -6,7 +6,7 @@ use ars_bot_ports::{ExecRequest, WorkspaceError};
 use futures::{future::join_all, poll};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{PATIENCE, assert_dies, exec, exec_for, opened, text, until};
+use crate::support::{TIMEOUT, assert_dies, exec, exec_for, opened, text, until};
 
 #[tokio::test]
 async fn output_is_interleaved_as_written() {
@@ -42,7 +42,7 @@ async fn timeout_kills_the_group_and_keeps_output() {
 async fn background_process_ends_with_the_command() {
     let (_world, workspace) = opened().await;
     let outcome =
-        tokio::time::timeout(PATIENCE, exec_for(&*workspace, "sleep 600 & echo $!", 600)).await.unwrap();
+        tokio::time::timeout(TIMEOUT, exec_for(&*workspace, "sleep 600 & echo $!", 600)).await.unwrap();
     assert_eq!((outcome.exit_code, outcome.timed_out), (0, false));
     assert_dies(&outcome.output).await;
 }
@@ -50,7 +50,7 @@ async fn background_process_ends_with_the_command() {
 #[tokio::test]
 async fn process_outside_the_group_ends_with_the_command() {
     let (_world, workspace) = opened().await;
-    let outcome = tokio::time::timeout(PATIENCE, exec_for(&*workspace, "setsid sleep 600 & echo $!", 600))
+    let outcome = tokio::time::timeout(TIMEOUT, exec_for(&*workspace, "setsid sleep 600 & echo $!", 600))
         .await
         .unwrap();
     assert_eq!(outcome.exit_code, 0);

@@ -128,15 +128,15 @@ async fn evicted_tree_is_cloned_again() {
     assert_eq!(world.places(), Vec::<String>::new());
 
     let thread = thread("t");
-    assert!(world.provider.is_evicted(&thread).await.unwrap());
     let own = world.provider.repository_of(&thread).await.unwrap().unwrap();
-    let request = WorkspaceRequest { thread: &thread, repository: None, git_ref: None, agent: None };
+    let request = WorkspaceRequest::of(&thread);
     let error = world.provider.open(request, &never).await.err().unwrap();
     assert!(matches!(&error, WorkspaceError::Infra(text) if text.contains("free the disk")), "{error}");
-    let again = WorkspaceRequest { repository: Some(&own), ..request };
-    let again = world.provider.open(again, &never).await.unwrap();
+    let request = WorkspaceRequest { own: Some(&own), ..request };
+    let again = world.provider.open(request, &never).await.unwrap();
+    assert!(again.is_cloned_again());
     assert_eq!(text(&*again, "topic.txt").await.as_deref(), Some("topic\n"));
-    assert!(!world.provider.is_evicted(&thread).await.unwrap());
+    assert!(!world.provider.open(request, &never).await.unwrap().is_cloned_again());
     assert_eq!(world.evict(&[], 0).await, Evicted::default());
 }
 
@@ -144,7 +144,7 @@ async fn evicted_tree_is_cloned_again() {
 async fn trees_without_an_origin_stay() {
     let world = world();
     let thread = thread("t");
-    let request = WorkspaceRequest { thread: &thread, repository: None, git_ref: None, agent: None };
+    let request = WorkspaceRequest::of(&thread);
     drop(world.provider.open(request, &CancellationToken::new()).await.unwrap());
     world.age("t", 1);
     assert_eq!(world.evict(&[], 0).await.kept, [world.place("t")]);

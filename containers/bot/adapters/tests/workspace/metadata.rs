@@ -11,7 +11,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{CANARY, PATIENCE, World, text, thread, world};
+use crate::support::{CANARY, TIMEOUT, World, text, thread, world};
 
 /// Returns the file with the metadata of the only workspace.
 fn stored(world: &World) -> PathBuf {
@@ -54,11 +54,11 @@ async fn unusual_metadata_is_never_read() {
         fs::rename(stored(&world), old.with_file_name("valid.json")).unwrap();
         make(&old);
         assert_eq!(
-            timeout(PATIENCE, world.provider.repository_of(&thread("t"))).await.unwrap().unwrap(),
+            timeout(TIMEOUT, world.provider.repository_of(&thread("t"))).await.unwrap().unwrap(),
             None
         );
         // The tree is cloned again, and its former content is kept.
-        let again = timeout(PATIENCE, world.open_from("t", &origin)).await.unwrap().unwrap();
+        let again = timeout(TIMEOUT, world.open_from("t", &origin)).await.unwrap().unwrap();
         assert_eq!(text(&*again, "draft").await, None);
         assert_eq!(set_aside(&world), 1);
     }
@@ -77,7 +77,7 @@ async fn tree_that_became_a_link_is_cloned_again() {
 
     // A run that continues gets no other tree than its own.
     let thread = thread("t");
-    let request = WorkspaceRequest { thread: &thread, repository: None, git_ref: None, agent: None };
+    let request = WorkspaceRequest::of(&thread);
     let error = world.provider.open(request, &CancellationToken::new()).await.err().unwrap();
     assert!(matches!(&error, WorkspaceError::Infra(text) if text.contains("repo:")), "{error}");
 

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     servers,
-    support::{CANARY, PATIENCE, exec, must, opened, text, thread, world},
+    support::{CANARY, TIMEOUT, exec, must, opened, text, thread, world},
 };
 
 #[tokio::test]
@@ -146,7 +146,7 @@ async fn cancelled_clone_leaves_no_files() {
         let behind = world.open_at("t", &url, None, &impatient).await.err().unwrap();
         assert!(matches!(behind, WorkspaceError::Cancelled));
         cancel.cancel();
-        let ended = tokio::time::timeout(PATIENCE, connection.read_to_end(&mut Vec::new())).await;
+        let ended = tokio::time::timeout(TIMEOUT, connection.read_to_end(&mut Vec::new())).await;
         assert!(ended.is_ok(), "git still holds its connection");
     });
     assert!(matches!(opened.err().unwrap(), WorkspaceError::Cancelled));
@@ -169,7 +169,7 @@ async fn concurrent_openings_of_one_thread_share_one_tree() {
 async fn workspace_without_a_repository_is_empty() {
     let world = world();
     let thread = thread("t");
-    let request = WorkspaceRequest { thread: &thread, repository: None, git_ref: None, agent: None };
+    let request = WorkspaceRequest::of(&thread);
     let workspace = world.provider.open(request, &CancellationToken::new()).await.unwrap();
     assert_eq!((workspace.repository(), workspace.head().await.unwrap()), (None, None));
     workspace.write("a.txt", b"new\n").await.unwrap();
@@ -226,7 +226,7 @@ async fn missing_tree_has_no_repository() {
     world.open_from("t", &origin).await.unwrap();
     std::fs::remove_dir_all(world.tree()).unwrap();
     let thread = thread("t");
-    let request = WorkspaceRequest { thread: &thread, repository: None, git_ref: None, agent: None };
+    let request = WorkspaceRequest::of(&thread);
     let opened = world.provider.open(request, &CancellationToken::new()).await;
     assert!(matches!(opened.err().unwrap(), WorkspaceError::Infra(_)), "no empty tree in its place");
 

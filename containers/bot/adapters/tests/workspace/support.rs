@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 /// A value that must not be in any child process or file of a workspace.
 pub const CANARY: &str = "canary-secret";
 /// Timeout of a condition, after which the test fails.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub struct World {
     pub folder: TempDir,
@@ -33,7 +33,7 @@ pub fn world() -> World {
     world_in(sandbox)
 }
 
-/// A world whose commands are confined in this way.
+/// A world with commands that are confined in this way.
 pub fn world_in(sandbox: SandboxSettings) -> World {
     let folder = tempfile::tempdir().unwrap();
     let provider = GitWorkspaces::new(&folder.path().join("data"), environment(), sandbox);
@@ -94,11 +94,11 @@ impl World {
     ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
         let repository = Repository { name: "acme/app".into(), origin: origin.to_owned() };
         let git_ref = git_ref.map(|text| RefName::parse(text).unwrap());
+        let thread = thread(name);
         let request = WorkspaceRequest {
-            thread: &thread(name),
             repository: Some(&repository),
             git_ref: git_ref.as_ref(),
-            agent: None,
+            ..WorkspaceRequest::of(&thread)
         };
         self.provider.open(request, cancel).await
     }
@@ -150,7 +150,7 @@ pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
             tokio::task::yield_now().await;
         }
     };
-    assert!(tokio::time::timeout(PATIENCE, wait).await.is_ok(), "never: {what}");
+    assert!(tokio::time::timeout(TIMEOUT, wait).await.is_ok(), "never: {what}");
 }
 
 pub fn is_alive(pid: &str) -> bool {

@@ -19,7 +19,7 @@ pub async fn run(args: Diff) -> Result<ExitCode, Failure> {
     if workspaces.repository_of(&thread).await?.is_none() {
         return Err(Failure::InvalidInput("that thread has no working tree in this data directory".into()));
     }
-    let request = WorkspaceRequest { thread: &thread, repository: None, git_ref: None, agent: None };
+    let request = WorkspaceRequest::of(&thread);
     let workspace = workspaces.open(request, &CancellationToken::new()).await?;
     terminal::print(&workspace.diff().await?)?;
     Ok(ExitCode::SUCCESS)

@@ -35,10 +35,6 @@ impl WorkspaceProvider for KilledWorkspaces {
         self.point.around("workspace.repository_of", self.inner.repository_of(thread)).await
     }
 
-    async fn is_evicted(&self, thread: &ThreadKey) -> Answer<bool> {
-        self.inner.is_evicted(thread).await
-    }
-
     async fn open(
         &self,
         request: WorkspaceRequest<'_>,
@@ -53,6 +49,10 @@ impl WorkspaceProvider for KilledWorkspaces {
 impl Workspace for KilledWorkspace {
     fn repository(&self) -> Option<&str> {
         self.inner.repository()
+    }
+
+    fn is_cloned_again(&self) -> bool {
+        self.inner.is_cloned_again()
     }
 
     async fn head(&self) -> Answer<Option<String>> {

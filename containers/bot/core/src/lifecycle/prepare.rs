@@ -4,11 +4,9 @@
 
 use std::sync::Arc;
 
-use ars_bot_ports::{
-    IncomingMessage, Refusal, Repository, Workspace, WorkspaceError, WorkspaceRequest, trace,
-};
+use ars_bot_ports::{IncomingMessage, Refusal, Workspace, WorkspaceError, WorkspaceRequest, texts, trace};
 use ars_bot_tools::{agents::skills_block, instructions};
-use ars_events::EventBody;
+use ars_events::{EventBody, NoteKind};
 use ars_settings::instructions_block;
 use ars_types::{RefName, SandboxKind, SandboxNetwork};
 
@@ -60,6 +58,10 @@ pub(super) async fn prepare_run(
     let sandbox = context.deps().workspaces.sandbox().filter(|_| facts.is_some());
     active.run.publish(run_meta_event(active, source, assignment, facts, sandbox));
     let PreparedWorkspace { workspace, facts } = prepared?;
+    if workspace.as_ref().is_some_and(|workspace| workspace.is_cloned_again()) {
+        let commit = facts.as_ref().and_then(|facts| facts.head.as_deref());
+        active.run.publish(EventBody::note(NoteKind::TreeRemoved, texts::tree_removed(commit)));
+    }
     let (remembering, recalled) =
         remembered.map_or((None, None), |(part, block)| (Some(part.after(prior_turns)), block));
     let instructions = match &workspace {
@@ -119,10 +121,12 @@ async fn prepare_workspace(
     let ActiveRun { run, spans, request, .. } = active;
     let span = spans.start(run, Some(request.id()), "dispatch.workspace.attach", context.clock().now());
     let thread = &source.message.thread_key;
-    let evicted = evicted_repository(context, source).await;
+    // The plan has checked its gate.
+    let own = source.plan.own.as_ref().map(|own| configured_place(own, context.settings()));
     let request = WorkspaceRequest {
         thread,
-        repository: source.plan.choice.repository.as_ref().or(evicted.as_ref()),
+        repository: source.plan.choice.repository.as_ref(),
+        own: own.as_ref(),
         git_ref: source.git_ref(),
         agent: Some(assignment.agent.name),
     };
@@ -140,21 +144,6 @@ async fn prepare_workspace(
     let error = opened.is_err().then(|| "workspace".to_owned());
     spans.end(run, span, SpanResult::of(error), context.clock().now());
     opened
-}
-
-/// Returns the thread's own repository if its tree was evicted, so that it is cloned again.
-/// The plan has checked its gate.
-async fn evicted_repository(context: &RunContext, source: &Source<'_>) -> Option<Repository> {
-    let own = source.plan.own.as_ref().filter(|_| source.plan.choice.repository.is_none())?;
-    match context.deps().workspaces.is_evicted(&source.message.thread_key).await {
-        Ok(true) => Some(configured_place(own, context.settings())),
-        Ok(false) => None,
-        Err(error) => {
-            // Opening the workspace reports it.
-            tracing::warn!(error = %error, "workspace not ready");
-            None
-        }
-    }
 }
 
 fn run_meta_event(

@@ -5,7 +5,7 @@
 
 use std::panic::AssertUnwindSafe;
 
-use ars_agent::{Role, Turn};
+use ars_agent::{Part, Role, Turn};
 use ars_bot_ports::{HistoryTurn, IncomingMessage, Refusal, metrics, texts};
 use ars_events::EventBody;
 use futures::FutureExt as _;
@@ -88,6 +88,7 @@ pub(super) async fn begin(
     let prepared = prepare_run(context, &source, &active, &mut assignment, prior_turns);
     let (report, remembering) = match AssertUnwindSafe(prepared).catch_unwind().await {
         Ok(Ok(remembering)) => {
+            let conversation = with_tree_note(conversation, &assignment).await;
             (active.drive(context, &assignment, StartFrom::Conversation(conversation)).await, remembering)
         }
         // A stop cancelled the clone, so the run ends like any stopped run.
@@ -129,6 +130,17 @@ fn publish_head(
         }
     }
     root
+}
+
+/// Adds to the request that the tree is not the one of the earlier turns.
+async fn with_tree_note(mut conversation: Vec<Turn>, assignment: &Assignment) -> Vec<Turn> {
+    let renewed = assignment.workspace.as_ref().filter(|workspace| workspace.is_cloned_again());
+    if let (Some(workspace), Some(request)) = (renewed, conversation.last_mut()) {
+        let commit = workspace.head().await.ok().flatten();
+        let note = format!("Note of the service: {}", texts::tree_removed(commit.as_deref()));
+        request.parts.push(Part::text(note));
+    }
+    conversation
 }
 
 /// Returns the initial conversation: providers require a user's turn first and no empty text.

@@ -71,7 +71,7 @@ impl Queries {
             Err(error) => return failed(run, &error),
         }
         let Ok(_permit) = PERMITS.try_acquire() else { return TreeDiff::Busy };
-        let request = WorkspaceRequest { thread, repository: None, git_ref: None, agent: None };
+        let request = WorkspaceRequest::of(thread);
         // Ends git when the viewer disconnects.
         let cancel = CancellationToken::new();
         let _cancelled = cancel.clone().drop_guard();

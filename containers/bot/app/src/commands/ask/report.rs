@@ -70,7 +70,7 @@ pub async fn work(workspaces: &GitWorkspaces, thread: &ThreadKey, outcome: &Outc
         return;
     }
     tell(&format!("working tree: {}", workspaces.tree_of(thread).display()));
-    let request = WorkspaceRequest { thread, repository: None, git_ref: None, agent: None };
+    let request = WorkspaceRequest::of(thread);
     let Ok(workspace) = workspaces.open(request, &CancellationToken::new()).await else { return };
     let Ok(diff) = workspace.diff().await else { return };
     tell(&match Changes::of(&diff) {

@@ -28,8 +28,11 @@ pub(super) async fn reopen(
         return Err(Refused::AnotherTree);
     }
     let git_ref = meta.git_ref.as_deref().and_then(|name| RefName::parse(name).ok());
-    let request =
-        WorkspaceRequest { thread, repository: None, git_ref: git_ref.as_ref(), agent: Some(&meta.agent) };
+    let request = WorkspaceRequest {
+        git_ref: git_ref.as_ref(),
+        agent: Some(&meta.agent),
+        ..WorkspaceRequest::of(thread)
+    };
     workspaces.open(request, &CancellationToken::new()).await.map_err(not_ready)
 }
 

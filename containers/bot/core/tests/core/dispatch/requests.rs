@@ -28,6 +28,21 @@ async fn coding_request_runs_tools_and_is_recorded() {
 }
 
 #[tokio::test]
+async fn model_and_reader_learn_of_a_new_clone() {
+    let world = world(vec![Move::Say("hi")]);
+    world.workspace.is_cloned_again.store(true, Ordering::SeqCst);
+    world.ask("agent:coding repo:acme/app x").await;
+    assert_eq!(outline(&world.last_record()), ["input", "run_meta", "run_note tree_removed", "answer"]);
+    let seen = world.model.seen.lock().unwrap();
+    let request = seen[0].last().unwrap();
+    let [Part::Text { text, .. }, Part::Text { text: note, .. }] = request.parts.as_slice() else {
+        panic!("{request:?}");
+    };
+    assert_eq!(text, "x");
+    assert!(note.contains("removed to free the disk") && note.contains("at abc1234def"), "{note}");
+}
+
+#[tokio::test]
 async fn final_record_replaces_the_provisional_one() {
     let world = world(vec![Move::Say("hi")]);
     world.ask("hello").await;

@@ -216,6 +216,8 @@ pub struct EchoWorkspace {
     pub give_up: tokio::sync::Notify,
     /// Its origin, absent before it is created and after it is lost.
     pub own: Mutex<Option<Repository>>,
+    /// Its former tree was evicted.
+    pub is_cloned_again: std::sync::atomic::AtomicBool,
     /// The failures of the next lookups and openings.
     pub failing: Mutex<VecDeque<WorkspaceError>>,
     /// The repository and the ref of each opening.
@@ -226,6 +228,10 @@ pub struct EchoWorkspace {
 impl Workspace for EchoWorkspace {
     fn repository(&self) -> Option<&str> {
         Some("acme/app")
+    }
+
+    fn is_cloned_again(&self) -> bool {
+        self.is_cloned_again.load(Ordering::SeqCst)
     }
 
     async fn head(&self) -> Result<Option<String>, WorkspaceError> {
