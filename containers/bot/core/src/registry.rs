@@ -18,7 +18,7 @@ use subtle::ConstantTimeEq;
 use tokio::sync::broadcast;
 
 pub use backlog::Kept;
-pub use run::{Feed, LiveRun, Origin, RunHandle, Stops};
+pub use run::{Feed, LiveRun, Origin, QueuePlace, RunHandle, Stops};
 pub use subscription::{Frame, Subscription};
 
 use ars_bot_ports::{Clock, Randomness};

@@ -12,7 +12,7 @@ use ars_bot_ports::{Overload, metrics};
 use ars_types::UnixMillis;
 use tokio::sync::watch;
 
-use crate::load_limits::LoadLimits;
+use crate::{load_limits::LoadLimits, registry::QueuePlace};
 
 /// The slots of a process. Cheap to clone.
 #[derive(Clone)]
@@ -44,8 +44,8 @@ struct Waiter {
 /// How far a waiting run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// It waits. The first one to start has position 1.
-    Waits(u32),
+    /// It waits.
+    Waits(QueuePlace),
     /// It has a slot.
     Granted,
 }
@@ -178,7 +178,7 @@ impl State {
     fn enqueue(&mut self, caller: &str, since: UnixMillis) -> (u64, watch::Receiver<Progress>) {
         let ticket = self.next_ticket;
         self.next_ticket += 1;
-        let (sender, progress) = watch::channel(Progress::Waits(0));
+        let (sender, progress) = watch::channel(Progress::Waits(QueuePlace { position: 0, limit: None }));
         let waiter = Waiter { since, ticket, caller: caller.to_owned(), progress: sender };
         let index = self.waiting.partition_point(|other| (other.since, other.ticket) < (since, ticket));
         self.waiting.insert(index, waiter);
@@ -195,7 +195,7 @@ impl State {
             waiter.progress.send_replace(Progress::Granted);
         }
         metrics::queued_runs(self.waiting.len());
-        self.number();
+        self.number(limits);
     }
 
     /// Returns the next waiter of the eligible ones if the callers have these live runs.
@@ -205,7 +205,7 @@ impl State {
     }
 
     /// Gives each waiting run its position: the order in which they would start if no live run ended.
-    fn number(&self) {
+    fn number(&self, limits: &LoadLimits) {
         let mut live = self.live.clone();
         let mut is_numbered = vec![false; self.waiting.len()];
         for position in 1.. {
@@ -213,7 +213,8 @@ impl State {
             is_numbered[next] = true;
             let waiter = &self.waiting[next];
             *live.entry(waiter.caller.clone()).or_default() += 1;
-            let progress = Progress::Waits(position);
+            let limit = self.check(&waiter.caller, limits).err();
+            let progress = Progress::Waits(QueuePlace { position, limit });
             waiter.progress.send_if_modified(|known| std::mem::replace(known, progress) != progress);
         }
     }
@@ -264,7 +265,7 @@ impl Drop for Place {
             let mut state = self.slots.lock();
             state.waiting.retain(|waiter| waiter.ticket != self.ticket);
             metrics::queued_runs(state.waiting.len());
-            state.number();
+            state.number(&self.slots.inner.limits);
             drop(state);
             self.slot()
         };

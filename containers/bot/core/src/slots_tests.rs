@@ -10,7 +10,7 @@ fn slots(runs_per_caller: u32, runs: u32) -> Slots {
 
 fn positions(places: &[&Place]) -> Vec<Option<u32>> {
     let position = |place: &&Place| match place.progress() {
-        Progress::Waits(position) => Some(position),
+        Progress::Waits(place) => Some(place.position),
         Progress::Granted => None,
     };
     places.iter().map(position).collect()
@@ -54,6 +54,8 @@ fn caller_at_its_limit_does_not_block_the_queue() {
     let next = slots.wait("c", 2);
     drop(other);
     assert_eq!(positions(&[&waiting, &next]), [Some(1), None]);
+    let limit = Some(Overload::OwnRuns { limit: 1 });
+    assert_eq!(waiting.progress(), Progress::Waits(QueuePlace { position: 1, limit }));
 }
 
 #[test]

@@ -61,6 +61,7 @@ function remove(id) {
 
 function render(run) {
   const facts = el("span", { class: "facts" });
+  if (run.queue) facts.append(el("span", { class: "queue" }, run.queue));
   if (run.model?.startsWith("rehearsal/")) facts.append(el("span", { class: "tag" }, "rehearsal"));
   for (const fact of [run.agent, run.model, run.repo]) if (fact) facts.append(el("span", {}, fact));
   const time = el("time", { datetime: new Date(run.startedAt).toISOString() });

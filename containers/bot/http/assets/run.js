@@ -119,6 +119,15 @@ function receive(event) {
   if (event.seq !== undefined && event.seq <= lastSeq) return location.reload();
   queue(event, slices);
   facts.add(event);
+  if (event.type === "run_note" && event.kind === "queued") showQueue(event.summary);
+}
+
+/** Shows the place of a run that waits, by its note: "waiting for a free slot, position …". The last note has none. */
+function showQueue(summary) {
+  const place = summary.match(/position .*$/)?.[0] ?? "";
+  document.getElementById("queue").textContent = place;
+  const word = root.dataset.status;
+  if (word === "queued" || word === "running") showStatus(place ? "queued" : "running");
 }
 
 function tick() {
@@ -156,6 +165,7 @@ async function finalStatus() {
 
 async function settleStatus() {
   if (bar) bar.hidden = true;
+  document.getElementById("queue").textContent = "";
   showStatus((await finalStatus()) ?? "finished");
 }
 

@@ -13,9 +13,13 @@ use super::active::ActiveRun;
 use crate::{
     context::RunContext,
     live::{Stepped, TrackedRun},
+    registry::QueuePlace,
     run::{self, DriverExit, DriverReport},
     slots::{Place, Progress, RunSlot, Slot},
 };
+
+/// Positions of which each is shown.
+const NEAR: u32 = 8;
 
 /// The result of the wait.
 pub(super) enum Waited {
@@ -42,7 +46,7 @@ impl ActiveRun {
         let span = self.stage(context, "dispatch.queue");
         let waited = self.wait(context, &mut place).await;
         span.end();
-        self.run.set_queue_position(None);
+        self.run.set_queue_place(None);
         match waited {
             Ok(slot) => match self.leave_queue(context, since).await {
                 Ok(()) => Waited::Slot(slot),
@@ -55,8 +59,8 @@ impl ActiveRun {
     async fn wait(&self, context: &RunContext, place: &mut Place) -> Result<Slot, DriverExit> {
         let mut shown = None;
         loop {
-            if let Progress::Waits(position) = place.progress() {
-                self.show(position, &mut shown);
+            if let Progress::Waits(place) = place.progress() {
+                self.show(place, &mut shown);
             }
             tokio::select! {
                 biased;
@@ -80,12 +84,15 @@ impl ActiveRun {
         }
     }
 
-    /// Shows the position. Its note is repeated when it has halved, so that a long queue adds few events.
-    fn show(&self, position: u32, shown: &mut Option<u32>) {
-        self.run.set_queue_position(Some(position));
-        if shown.is_none_or(|shown| position <= shown / 2) {
+    /// Shows the place.
+    /// Far behind, the note is repeated when the position has halved, so that a long queue adds few events.
+    fn show(&self, place: QueuePlace, shown: &mut Option<u32>) {
+        let QueuePlace { position, limit } = place;
+        self.run.set_queue_place(Some(place));
+        let is_new = |shown| position <= shown / 2 || (position <= NEAR && position != shown);
+        if shown.is_none_or(is_new) {
             *shown = Some(position);
-            let text = texts::queued(position);
+            let text = texts::queued(position, limit);
             self.run.publish(EventBody::note(NoteKind::Queued, text.clone()));
             self.io.status(&text);
         }

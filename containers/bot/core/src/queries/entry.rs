@@ -66,7 +66,7 @@ impl RunEntry {
             sealed_at: run.sealed.map(|(at, _)| at.into()),
             reply_ok: run.sealed.and_then(|(_, reply_ok)| reply_ok),
             event_count: Some(run.event_count.into()),
-            queue_position: run.queue_position,
+            queue_position: run.queue.map(|place| place.position),
             ..RunDetail::default()
         };
         Self { summary: RunSummary::of_live(run), detail }

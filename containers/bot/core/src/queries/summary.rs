@@ -6,7 +6,7 @@ use ars_types::{RunId, RunStatus, StopMode, UnixMillis, Visibility};
 use ars_wire::Moment;
 
 use crate::live::LiveRow;
-use crate::registry::{LiveRun, RunFacts};
+use crate::registry::{LiveRun, QueuePlace, RunFacts};
 
 /// A run of a list. It holds a capability token, so it has no `Serialize`.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +33,8 @@ pub struct RunSummary {
     pub finished: Option<(Moment, RunStatus)>,
     /// The requested stop.
     pub stop: Option<StopMode>,
+    /// The place of a run of this process that waits for a slot.
+    pub queue: Option<QueuePlace>,
     /// The cost in millionths of a dollar, if known.
     pub cost: Option<u64>,
     /// The capability token of a live run: for links on gated pages only.
@@ -46,6 +48,7 @@ impl RunSummary {
         Self {
             finished: run.finished.map(|(at, status)| (Moment::from(at), status)),
             stop: run.stop,
+            queue: run.queue,
             cost: run.cost,
             token: is_live.then(|| run.token.clone()),
             ..Self::of_facts(run.id.clone(), run.facts.clone(), run.started_at)
@@ -77,6 +80,7 @@ impl RunSummary {
             started_at: stored.started_at.rounded(),
             finished: Some((stored.finished_at, stored.status)),
             stop: None,
+            queue: None,
             cost: stored.cost_micro_usd,
             token: None,
         }
@@ -111,6 +115,7 @@ impl RunSummary {
             started_at,
             finished: None,
             stop: None,
+            queue: None,
             cost: None,
             token: None,
         }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     history::{COST, REFLECTION_COST},
     live::LiveRow,
-    registry::{LiveRun, RunFacts},
+    registry::{LiveRun, QueuePlace, RunFacts},
 };
 
 /// A run as queries return it.
@@ -39,6 +39,8 @@ pub struct RunView {
     pub finished: Option<(UnixMillis, RunStatus)>,
     /// The requested stop.
     pub stop: Option<StopMode>,
+    /// The place of a run of this process that waits for a slot.
+    pub queue: Option<QueuePlace>,
     /// The number of published events, evicted ones included.
     pub published: u64,
     /// Kept events.
@@ -57,6 +59,7 @@ impl RunView {
         Self {
             finished: run.finished,
             stop: run.stop,
+            queue: run.queue,
             published: run.event_count,
             // The registry wrote this JSON, so it parses.
             events: run.events.iter().filter_map(|json| serde_json::from_str(json).ok()).collect(),
@@ -94,6 +97,7 @@ impl RunView {
             started_at: record.started_at,
             finished: Some((record.finished_at, record.status)),
             stop: None,
+            queue: None,
             published: record.event_count,
             events: record.events,
             cost: record.extra.get(COST).and_then(Value::as_u64),
@@ -119,6 +123,7 @@ impl RunView {
             started_at,
             finished: None,
             stop: None,
+            queue: None,
             published: 0,
             events: Vec::new(),
             cost: None,

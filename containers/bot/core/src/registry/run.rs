@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use ars_bot_ports::Overload;
 use ars_events::{Actor, Event, EventBody, NoteKind, Redactor};
 use ars_types::{RunId, RunStatus, StopMode, UnixMillis};
 use tokio::sync::{Notify, watch};
@@ -35,12 +36,21 @@ pub struct LiveRun {
     pub is_recording: bool,
     /// The requested stop.
     pub stop: Option<StopMode>,
-    /// Its position among the runs that wait for a slot, until it starts.
-    pub queue_position: Option<u32>,
+    /// Its place among the runs that wait for a slot, until it starts.
+    pub queue: Option<QueuePlace>,
     /// The number of published events.
     pub event_count: u64,
     /// The JSON of the kept events, in order.
     pub events: Vec<Arc<str>>,
+}
+
+/// The place of a run that waits for a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueuePlace {
+    /// The first one to start has position 1.
+    pub position: u32,
+    /// The limit that leaves no slot free for it.
+    pub limit: Option<Overload>,
 }
 
 /// The initial state of a run.
@@ -95,7 +105,7 @@ pub(super) struct State {
     pub(super) sealed: Option<(UnixMillis, Option<bool>)>,
     is_recording: bool,
     stop: Option<StopMode>,
-    queue_position: Option<u32>,
+    queue: Option<QueuePlace>,
     /// Another process owns it.
     pub(super) is_gone: bool,
 }
@@ -181,7 +191,7 @@ impl Run {
             sealed: state.sealed,
             is_recording: state.is_recording,
             stop: state.stop,
-            queue_position: state.queue_position,
+            queue: state.queue,
             event_count: state.last_seq,
             events: state.backlog.after(0).map(|kept| Arc::clone(&kept.json)).collect(),
         }
@@ -331,9 +341,9 @@ impl RunHandle {
         self.run.lock().cost = cost;
     }
 
-    /// Sets the run's position among those that wait for a slot, or that it waits no more.
-    pub(crate) fn set_queue_position(&self, position: Option<u32>) {
-        self.run.lock().queue_position = position;
+    /// Sets the run's place among those that wait for a slot, or that it waits no more.
+    pub fn set_queue_place(&self, place: Option<QueuePlace>) {
+        self.run.lock().queue = place;
         self.registry.changed(IndexChange::Upsert(self.run.id.clone()));
     }
 

@@ -48,7 +48,7 @@ async fn wait_in_queue(world: &Arc<World>, subject: &str) -> (RunId, Arc<Collect
 }
 
 fn position(world: &World, id: &RunId) -> Option<u32> {
-    world.core.registry().get(id).unwrap().queue_position
+    world.core.registry().get(id).unwrap().queue.map(|place| place.position)
 }
 
 #[tokio::test(start_paused = true)]
@@ -72,7 +72,7 @@ async fn waiting_run_starts_when_a_slot_is_free() {
     let (id, io, second) = wait_in_queue(&world, "bo").await;
     assert_eq!(
         (position(&world, &id), io.statuses.lock().unwrap()[0].as_str()),
-        (Some(1), "waiting for a free slot, position 1")
+        (Some(1), "waiting for a free slot, position 1, limit of 1 live runs of all callers reached")
     );
     assert_eq!(world.model.seen.lock().unwrap().len(), 1);
     world.finish(first).await;

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{
     listing::{Choice, Facet, Listing, Part},
     nav::Nav,
-    render::{is_rehearsal, render, status_text, status_word},
+    render::{is_rehearsal, queue_text, render, status_text, status_word},
 };
 use crate::time::{duration, iso};
 
@@ -30,6 +30,9 @@ pub(crate) struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     repo: Option<String>,
     status: &'static str,
+    /// The place of a run that waits for a slot, as text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue: Option<String>,
     finished: bool,
     started_at: UnixMillis,
     /// `None` for a live run.
@@ -55,7 +58,8 @@ impl Row {
             agent: run.agent,
             model: run.model,
             repo: run.repo,
-            status: status_word(outcome, run.stop),
+            status: status_word(outcome, run.stop, run.queue),
+            queue: queue_text(run.queue),
             finished: outcome.is_some(),
             started_at: run.started_at,
             finished_at: run.finished.map(|(at, _)| at),

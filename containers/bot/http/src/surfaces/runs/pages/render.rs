@@ -1,5 +1,7 @@
 //! Pieces that every page shares: status texts and the rendered answer.
 
+use ars_bot_core::registry::QueuePlace;
+use ars_bot_ports::texts;
 use ars_types::{RunStatus, StopMode};
 use axum::{http::StatusCode, response::Response};
 
@@ -13,13 +15,23 @@ pub(super) fn is_rehearsal(model: Option<&str>) -> bool {
     model.is_some_and(|model| model.starts_with(REHEARSAL))
 }
 
-/// Returns `running`, `stopping`, or the outcome.
-pub(super) fn status_word(outcome: Option<RunStatus>, stop: Option<StopMode>) -> &'static str {
-    match (outcome, stop) {
-        (Some(status), _) => status.as_str(),
-        (None, Some(_)) => "stopping",
-        (None, None) => "running",
+/// Returns `queued`, `running`, `stopping`, or the outcome.
+pub(super) fn status_word(
+    outcome: Option<RunStatus>,
+    stop: Option<StopMode>,
+    queue: Option<QueuePlace>,
+) -> &'static str {
+    match (outcome, stop, queue) {
+        (Some(status), ..) => status.as_str(),
+        (None, Some(_), _) => "stopping",
+        (None, None, Some(_)) => "queued",
+        (None, None, None) => "running",
     }
+}
+
+/// Returns the place of a run that waits, for display.
+pub(super) fn queue_text(queue: Option<QueuePlace>) -> Option<String> {
+    queue.map(|QueuePlace { position, limit }| texts::queue_place(position, limit))
 }
 
 /// Returns the status for display.

@@ -13,7 +13,7 @@ use super::{
     facts::{Fact, counters, facts},
     nav::Nav,
     outline::{Item, Outline},
-    render::{is_rehearsal, render, status_text, status_word},
+    render::{is_rehearsal, queue_text, render, status_text, status_word},
     tail::Tail,
 };
 use ars_bot_core::queries::{RunLimits, RunView};
@@ -50,6 +50,7 @@ struct Head {
     mode: &'static str,
     status: &'static str,
     status_text: String,
+    queue: Option<String>,
     is_live: bool,
     rehearsal: bool,
     started_ms: i64,
@@ -129,7 +130,7 @@ impl RunParts<'_> {
 
     fn head(&self, current: Tab) -> Head {
         let run = self.run;
-        let status = status_word(run.finished.map(|(_, status)| status), run.stop);
+        let status = status_word(run.finished.map(|(_, status)| status), run.stop, run.queue);
         let link = |tab, text, query: &[(&str, &str)]| TabLink {
             text,
             href: self.url(query),
@@ -141,6 +142,7 @@ impl RunParts<'_> {
             mode: if self.token.is_some() { "live" } else { "history" },
             status,
             status_text: status_text(status),
+            queue: queue_text(run.queue),
             is_live: self.token.is_some() && run.finished.is_none(),
             rehearsal: is_rehearsal(run.model.as_deref()),
             started_ms: run.started_at,
