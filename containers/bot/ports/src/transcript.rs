@@ -29,5 +29,6 @@ pub trait Transcripts: Send + Sync {
     async fn read(&self, run: &RunId) -> Result<Transcript, StoreError>;
 
     /// Removes the transcript and its owner, so that a late write is rejected.
-    async fn clear(&self, run: &RunId) -> Result<(), StoreError>;
+    /// Rejected for a generation that is not the owner; without an owner there is nothing to remove.
+    async fn clear(&self, owner: &Owner) -> Result<Owned, StoreError>;
 }

@@ -47,7 +47,7 @@ impl<S: Sql> TranscriptStore<S> {
         })
     }
 
-    fn owner_of(&self, run: &RunId) -> Result<Option<String>, SqlError> {
+    pub(super) fn owner_of(&self, run: &RunId) -> Result<Option<String>, SqlError> {
         let statement = "SELECT gen FROM transcript_owners WHERE run_id = ?";
         let rows = self.sql.query(statement, &[Value::from(run.as_str())])?;
         rows.into_iter().next().map(|row| row.into_text(0)).transpose()

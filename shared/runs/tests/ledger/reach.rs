@@ -92,6 +92,7 @@ const SITUATIONS: &[&str] = &[
     "transcript/write kept",
     "transcript/write undone",
     "transcript/clear ok",
+    "transcript/clear fenced",
 ];
 
 /// Occurrences of each situation.

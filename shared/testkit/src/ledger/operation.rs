@@ -95,6 +95,8 @@ pub enum Operation {
     },
     TranscriptClear {
         run: Name,
+        /// Absent for a run that ended.
+        generation: Option<Name>,
     },
     /// The periodic sweep of the store's shell, which is not a request.
     Sweep,
@@ -162,8 +164,11 @@ impl Operation {
             Self::Reclaim { generation, lease_ms, now: None } => {
                 json!({ "gen": generation, "leaseMs": lease_ms })
             }
-            Self::LiveEvents { run } | Self::TranscriptRead { run } | Self::TranscriptClear { run } => {
-                json!({ "runId": run })
+            Self::LiveEvents { run }
+            | Self::TranscriptRead { run }
+            | Self::TranscriptClear { run, generation: None } => json!({ "runId": run }),
+            Self::TranscriptClear { run, generation: Some(generation) } => {
+                json!({ "runId": run, "gen": generation })
             }
             Self::Flush { generation, lease_ms, runs } => {
                 let mut body =

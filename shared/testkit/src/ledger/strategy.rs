@@ -158,7 +158,10 @@ fn transcript(generations: &'static [Name]) -> BoxedStrategy<Operation> {
         3 => writer(generations).prop_map(|writer| Operation::TranscriptOwner { writer }),
         6 => write.prop_map(|(writer, rows, attachments)| Operation::TranscriptWrite { writer, rows, attachments }),
         2 => run().prop_map(|run| Operation::TranscriptRead { run }),
-        1 => run().prop_map(|run| Operation::TranscriptClear { run }),
+        1 => run().prop_map(|run| Operation::TranscriptClear { run, generation: None }),
+        1 => writer(generations).prop_map(|Writer { run, generation, .. }| {
+            Operation::TranscriptClear { run, generation: Some(generation) }
+        }),
     ]
     .boxed()
 }

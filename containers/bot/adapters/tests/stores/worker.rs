@@ -272,7 +272,7 @@ async fn silent_store_times_out() {
     for response in ["", "HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"] {
         assert_eq!(patience(response, async |store| store.get(&run("r1")).await).await, 10);
         assert_eq!(patience(response, async |store| store.live().await).await, 10);
-        assert_eq!(patience(response, async |store| store.clear(&run("r1")).await).await, 10);
+        assert_eq!(patience(response, async |store| Transcripts::read(store, &run("r1")).await).await, 10);
         assert_eq!(patience(response, async |store| store.latest().await).await, 10);
         let scope = StoreKey::parse("org:acme").unwrap();
         assert_eq!(patience(response, async |store| Memory::list(store, &scope, None, 5).await).await, 5);

@@ -41,7 +41,7 @@ impl Model {
                 self.transcript_write(writer, rows, attachments)
             }
             Operation::TranscriptRead { run } => self.transcript_read(run),
-            Operation::TranscriptClear { run } => self.transcript_clear(run),
+            Operation::TranscriptClear { run, generation } => self.transcript_clear(run, *generation),
             Operation::Sweep => {
                 self.trim(now);
                 Ok(ok())

@@ -53,8 +53,13 @@ impl Model {
         Ok(Expected::ok(json!({ "rows": rows, "attachments": attachments })))
     }
 
-    pub(super) fn transcript_clear(&mut self, run: Name) -> Answer {
-        Rules::default().run(run, "runId").hold()?;
+    pub(super) fn transcript_clear(&mut self, run: Name, generation: Option<Name>) -> Answer {
+        let rules = Rules::default().run(run, "runId");
+        generation.into_iter().fold(rules, Rules::generation).hold()?;
+        let owner = self.transcripts.get(run).map(|known| known.owner);
+        if generation.is_some_and(|generation| owner.is_some_and(|owner| owner != generation)) {
+            return Err(fenced());
+        }
         self.transcripts.remove(run);
         Ok(ok())
     }

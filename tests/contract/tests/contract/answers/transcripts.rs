@@ -48,8 +48,14 @@ fn transcripts_are_equal() {
     pair.ok("/runs/transcript/owner", json!({ "gen": "g2" }));
     pair.ask("/runs/transcript/write", 409, one());
     pair.ok("/runs/transcript/read", json!({ "runId": "another" }));
-    pair.ok("/runs/transcript/clear", json!({}));
+    pair.ask("/runs/transcript/clear", 409, json!({ "gen": "g1" }));
     pair.ok("/runs/transcript/read", json!({}));
+    pair.ok("/runs/transcript/clear", json!({ "gen": "g2" }));
+    pair.ok("/runs/transcript/read", json!({}));
+    pair.ask("/runs/transcript/write", 409, one());
+    pair.ok("/runs/transcript/clear", json!({ "gen": "g1" }));
+    pair.ok("/runs/transcript/owner", json!({ "gen": "g2" }));
+    pair.ok("/runs/transcript/clear", json!({}));
     pair.ask("/runs/transcript/write", 409, one());
     pair.finish();
 }

@@ -190,6 +190,10 @@ pub fn transcripts() -> Vec<Sheet> {
             written,
         ),
         ("/runs/transcript/read", json!({ "runId": "r" }), bare()),
-        ("/runs/transcript/clear", json!({ "runId": "r" }), bare()),
+        (
+            "/runs/transcript/clear",
+            json!({ "runId": "r" }),
+            vec![required("runId", run_id()), optional("gen", generation())],
+        ),
     ]
 }

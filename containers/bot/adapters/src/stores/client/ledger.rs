@@ -3,9 +3,7 @@
 //! A finish also clears the run's transcript: for callers they are one store, on the edge two objects. Not here:
 //! becoming the owner of a reclaimed run's transcript (`ars_bot_core::resume`).
 
-use ars_bot_ports::{
-    Claim, FlushAnswer, FlushBatch, Ledger, Owned, Stop, StoreError, Stored, Transcripts as _,
-};
+use ars_bot_ports::{Claim, FlushAnswer, FlushBatch, Ledger, Owned, Stop, StoreError, Stored};
 use ars_runs::RunRecord;
 use ars_types::{Generation, RunId, StopMode};
 use ars_wire::{
@@ -79,7 +77,7 @@ impl<T: Transport> Ledger for Client<T> {
         let finished = self.owner_write(RunVerb::Finish, owner, self.put_request(record)).await?;
         let finished = finished.map(|FinishResponse { stored }| Stored { stored });
         if matches!(finished, Owned::Done(_))
-            && let Err(error) = self.clear(&owner.run_id).await
+            && let Err(error) = self.clear_ended(&owner.run_id).await
         {
             // The record is complete; the transcript only occupies space.
             tracing::warn!(run = %owner.run_id, error = %error, "transcript not cleared");

@@ -35,7 +35,14 @@ impl<T: Transport> Transcripts for Client<T> {
         self.ask(Route::Transcript(TranscriptVerb::Read), &OfRun { run_id: run }).await
     }
 
-    async fn clear(&self, run: &RunId) -> Result<(), StoreError> {
+    async fn clear(&self, owner: &Owner) -> Result<Owned, StoreError> {
+        owned(self.order(Route::Transcript(TranscriptVerb::Clear), owner).await?).map(done)
+    }
+}
+
+impl<T: Transport> Client<T> {
+    /// Removes the transcript of a run that ended, whatever generation owns it.
+    pub(super) async fn clear_ended(&self, run: &RunId) -> Result<(), StoreError> {
         let request = OfRun { run_id: run };
         let Nothing {} = self.command(Route::Transcript(TranscriptVerb::Clear), &request).await?;
         Ok(())

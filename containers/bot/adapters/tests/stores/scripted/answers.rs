@@ -57,7 +57,7 @@ async fn ask_everything(status: u16, text: &str) -> Vec<(&'static str, Result<()
         |client| Transcripts::set_owner(client, &owner),
         |client| Transcripts::write(client, &owner, &[], &[]),
         |client| Transcripts::read(client, id),
-        |client| Transcripts::clear(client, id),
+        |client| Transcripts::clear(client, &owner),
         |client| FrictionRecords::record(client, &key, &friction),
         |client| FrictionRecords::recent(client, &key, None, None),
         |client| Schedules::record(client, &firing),

@@ -10,6 +10,7 @@ use ars_wire::ledger::{LiveRun, Phase, Reclaimed};
 use super::{
     close,
     prepare::{deliver_follow_ups, kept, origin},
+    read::{self, ReadBudget},
     reserved::Reserved,
     spans,
     stored::Stored,
@@ -76,6 +77,7 @@ pub(super) async fn prepare(
     stored: &Stored,
     request: QueuedRequest,
     reserved: &mut Reserved,
+    budget: &mut ReadBudget,
     in_flight: InFlight,
 ) -> Result<Result<WaitingRun, Refused>, StoreError> {
     let Some(live) = context.live() else { return Ok(Err(Refused::Channel)) };
@@ -86,7 +88,9 @@ pub(super) async fn prepare(
             return Ok(Err(Refused::NoStep));
         }
         // The turns of the lost start, which the new one may not overwrite completely.
-        live.transcripts().clear(&run.row.run_id).await?;
+        if let Err(refused) = read::clear_conversation(live, run, budget).await? {
+            return Ok(Err(refused));
+        }
     }
     Ok(restore(context, run, stored, request, starts, reserved, in_flight).await)
 }

@@ -57,14 +57,40 @@ pub(super) async fn conversation(
     let (id, owner) = (&run.row.run_id, live.owner(&run.row.run_id));
     let leased_at = budget.leased_at;
     let read = Policy::STATE.run(id, || async {
-        if leased_at.elapsed() >= LEASE_RELIANCE {
-            let message = "the lease may expire before the transcript has its new owner".to_owned();
-            return Err(StoreError { kind: StoreErrorKind::Transient, message });
-        }
+        require_lease(leased_at)?;
         live.transcripts().set_owner(&owner).await?;
         live.transcripts().read(id).await
     });
     budget.judge(live, &owner, read.await).await
+}
+
+/// Removes the conversation after making this process the transcript's owner.
+/// If another process became the owner since, its conversation stays.
+pub(super) async fn clear_conversation(
+    live: &Live,
+    run: &Reclaimed,
+    budget: &mut ReadBudget,
+) -> Result<Result<(), Refused>, StoreError> {
+    let (id, owner) = (&run.row.run_id, live.owner(&run.row.run_id));
+    let leased_at = budget.leased_at;
+    let cleared = Policy::STATE.run(id, || async {
+        require_lease(leased_at)?;
+        live.transcripts().set_owner(&owner).await?;
+        live.transcripts().clear(&owner).await
+    });
+    Ok(match budget.judge(live, &owner, cleared.await).await? {
+        Ok(Owned::Fenced) => Err(Refused::Fenced),
+        Ok(Owned::Done(()) | Owned::UnknownRun) => Ok(()),
+        Err(refused) => Err(refused),
+    })
+}
+
+fn require_lease(leased_at: Instant) -> Result<(), StoreError> {
+    if leased_at.elapsed() < LEASE_RELIANCE {
+        return Ok(());
+    }
+    let message = "the lease may expire before the transcript has its new owner".to_owned();
+    Err(StoreError { kind: StoreErrorKind::Transient, message })
 }
 
 /// Reads the events.

@@ -66,7 +66,7 @@ pub(super) async fn resume_or_close(
     if let (Some(request), Ok(_)) | (Some(request), Err(NotResumed::Decided { .. })) =
         (queued::request_of(&run), &point)
     {
-        return match queued::prepare(context, &run, &stored, request, reserved, in_flight).await? {
+        return match queued::prepare(context, &run, &stored, request, reserved, budget, in_flight).await? {
             Ok(waiting) => {
                 waiting.start(context).await;
                 Ok(())

@@ -412,10 +412,15 @@ impl Transcripts for ScriptedLedger {
             .await
     }
 
-    async fn clear(&self, run: &RunId) -> Result<(), StoreError> {
+    async fn clear(&self, owner: &Owner) -> Result<Owned, StoreError> {
         self.ask("transcript.clear", || {
-            self.transcript_owners.lock().unwrap().remove(run);
-            self.transcripts.lock().unwrap().remove(run);
+            let mut owners = self.transcript_owners.lock().unwrap();
+            if owners.get(&owner.run_id).is_some_and(|known| *known != owner.generation) {
+                return Owned::Fenced;
+            }
+            owners.remove(&owner.run_id);
+            self.transcripts.lock().unwrap().remove(&owner.run_id);
+            Owned::Done(())
         })
         .await
     }
