@@ -1,11 +1,11 @@
 //! The object's calls: a request, and the alarm.
 
-use ars_container::lifecycle::RETRY_AFTER_S;
+use ars_container::{Caller, lifecycle::RETRY_AFTER_S};
 use ars_platform::{
     Admission, ContainerOwner, LIFECYCLE_ALARM, ObjectContext, Storage, Upstream, fire_alarms, path_of,
     refuse, text_binding,
 };
-use ars_proxy::{failure, local};
+use ars_proxy::{caller, failure, local};
 use ars_sql::SqlError;
 use ars_wire::admin::RESTART_ROUTE;
 use worker::{
@@ -97,7 +97,9 @@ impl BotObject {
             return Outcome::Answer(response(&restart::answer(request, tokens.as_deref(), bot).await));
         }
         let Bot::Container(owner) = bot else { return Outcome::Pass };
-        match owner.admit().await {
+        // The Worker has rejected a wrong bearer, where the path has one.
+        let caller = if caller::has_bearer(path_of(url)) { Caller::Known } else { Caller::Anonymous };
+        match owner.admit(caller).await {
             Admission::Pass => Outcome::Pass,
             Admission::Refuse(retry_after) => Outcome::Answer(response(&failure::unavailable(retry_after))),
             Admission::Retired => Outcome::Retired,

@@ -11,7 +11,7 @@
 use std::{cell::Cell, rc::Rc};
 
 use ars_container::{
-    HeldRequests,
+    Caller, HeldRequests,
     failure::{exit_code, is_unreachable},
     lifecycle::{Action, Input, Lifecycle, Limits, RETRY_AFTER_S, Verdict},
 };
@@ -106,8 +106,8 @@ impl<P: ContainerPolicy> ContainerOwner<P> {
     }
 
     /// Starts the container if needed and waits until it can take a request.
-    /// Refuses further requests while the maximum waits.
-    pub async fn admit(&self) -> Admission {
+    /// Refuses further requests of such callers while their maximum waits.
+    pub async fn admit(&self, caller: Caller) -> Admission {
         let mut place = None;
         loop {
             if is_retired() {
@@ -117,7 +117,7 @@ impl<P: ContainerPolicy> ContainerOwner<P> {
                 Verdict::Pass => return Admission::Pass,
                 Verdict::Refuse { retry_after } => return Admission::Refuse(retry_after),
                 Verdict::Hold => {
-                    place = place.or_else(|| self.0.held.hold());
+                    place = place.or_else(|| self.0.held.hold(caller));
                     if place.is_none() {
                         return Admission::Refuse(RETRY_AFTER_S);
                     }

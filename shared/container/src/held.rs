@@ -1,28 +1,48 @@
 //! The number of requests that wait for a container to start.
 //!
-//! Each one keeps a connection and its state in the memory of the one object that all callers share. Not here: the wait
+//! Each one keeps a connection and its state in the memory of the one object that all callers share. Callers without a
+//! checked bearer have a bound of their own, so that they cannot fill the places of the others. Not here: the wait
 //! itself (`durable-objects/platform`).
 
 use std::cell::Cell;
 
-/// Requests that wait for the container. Further ones are refused until it has started.
+/// Requests with a checked bearer that wait for the container.
+/// Further ones are refused until it has started.
 pub const MAX_HELD: u32 = 256;
+/// Requests without a checked bearer that wait for the container.
+pub const MAX_HELD_ANONYMOUS: u32 = 64;
+
+/// Whether the bearer of a request was checked before it is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caller {
+    /// It was, and it is valid.
+    Known,
+    /// The request may be anyone's.
+    Anonymous,
+}
 
 /// Counts held requests.
 #[derive(Debug, Default)]
-pub struct HeldRequests(Cell<u32>);
+pub struct HeldRequests {
+    known: Cell<u32>,
+    anonymous: Cell<u32>,
+}
 
 /// The place of one held request, which dropping it frees.
 #[derive(Debug)]
 pub struct Place<'h>(&'h Cell<u32>);
 
 impl HeldRequests {
-    /// Returns a place, or `None` if [`MAX_HELD`] requests wait already.
-    pub fn hold(&self) -> Option<Place<'_>> {
-        let held = self.0.get();
-        (held < MAX_HELD).then(|| {
-            self.0.set(held + 1);
-            Place(&self.0)
+    /// Returns a place, or `None` if as many requests of such callers wait already.
+    pub fn hold(&self, caller: Caller) -> Option<Place<'_>> {
+        let (count, limit) = match caller {
+            Caller::Known => (&self.known, MAX_HELD),
+            Caller::Anonymous => (&self.anonymous, MAX_HELD_ANONYMOUS),
+        };
+        let held = count.get();
+        (held < limit).then(|| {
+            count.set(held + 1);
+            Place(count)
         })
     }
 }
@@ -40,10 +60,16 @@ mod tests {
     #[test]
     fn places_are_bounded_and_freed() {
         let held = HeldRequests::default();
-        let mut places: Vec<_> = (0..MAX_HELD).map(|_| held.hold().expect("a place")).collect();
-        assert!(held.hold().is_none());
-        places.pop();
-        let last = held.hold();
-        assert!(last.is_some() && held.hold().is_none());
+        let fill = |caller, limit| {
+            let mut places: Vec<_> = (0..limit).map(|_| held.hold(caller).expect("a place")).collect();
+            assert!(held.hold(caller).is_none());
+            places.pop();
+            places.push(held.hold(caller).expect("the freed place"));
+            assert!(held.hold(caller).is_none());
+            places
+        };
+        let anonymous = fill(Caller::Anonymous, MAX_HELD_ANONYMOUS);
+        let known = fill(Caller::Known, MAX_HELD);
+        drop((anonymous, known));
     }
 }

@@ -11,4 +11,4 @@ pub mod lifecycle;
 pub mod restart;
 
 pub use answer::Answer;
-pub use held::{HeldRequests, MAX_HELD};
+pub use held::{Caller, HeldRequests, MAX_HELD, MAX_HELD_ANONYMOUS};

@@ -26,6 +26,11 @@ pub fn refusal(
         .map(|rejection| surface.rejected(rejection).into())
 }
 
+/// Returns whether a path has a bearer that the edge checks.
+pub fn has_bearer(path: &str) -> bool {
+    Surface::of_path(path).is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,6 +54,7 @@ mod tests {
                 assert_eq!(answer.status, status, "{path} {method} {authorization:?}");
                 assert_eq!(answer.header.is_some(), status == 405);
             }
+            assert!(has_bearer(path));
             // The scope is the bot's to check.
             for bearer in ["Bearer good", "bearer  weak"] {
                 assert_eq!(refusal(path, "POST", Some(bearer), Some(TOKENS)), None, "{path}");
@@ -60,6 +66,7 @@ mod tests {
     fn other_paths_pass() {
         for path in ["/", "/runs", "/healthz", "/api/runs.list", "/ingress/", "/admin/other"] {
             assert_eq!(refusal(path, "GET", None, None), None, "{path}");
+            assert!(!has_bearer(path), "{path}");
         }
     }
 }

@@ -14,9 +14,11 @@ use crate::{
     lifecycle::world,
 };
 
-/// Requests that wait for a container at the same time.
+/// Requests with a bearer that wait for a container at the same time.
 const MAX_HELD: usize = 256;
-/// Requests beyond them.
+/// Other requests that wait for it.
+const MAX_HELD_ANONYMOUS: usize = 64;
+/// Requests beyond the limit of each kind.
 const EXCESS: usize = 24;
 /// Polling interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -57,7 +59,8 @@ fn edge_without_tokens_has_no_surface_with_a_bearer() {
 fn requests_beyond_the_held_ones_are_refused() {
     let (engine, edge) = world(Behavior::Graceful);
     engine.set(|state| state.health = Health::Withheld);
-    let request = "POST /ingress HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer good\r\n\
+    let anonymous = "GET /runs HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let known = "POST /ingress HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer good\r\n\
                    Connection: close\r\nContent-Length: 2\r\n\r\n{}";
     let status = |mut connection: Connection| {
         let answer = connection.read_until("}").unwrap();
@@ -66,11 +69,13 @@ fn requests_beyond_the_held_ones_are_refused() {
         (status, engine.state().health)
     };
     let answers: Vec<_> = thread::scope(|scope| {
-        let ask = || status(send(edge.client.address(), request));
-        let callers: Vec<_> = (0..MAX_HELD + EXCESS).map(|_| scope.spawn(ask)).collect();
+        let ask = |request| status(send(edge.client.address(), request));
+        let kinds = [(anonymous, MAX_HELD_ANONYMOUS), (known, MAX_HELD)];
+        let requests = kinds.into_iter().flat_map(|(request, limit)| vec![request; limit + EXCESS]);
+        let callers: Vec<_> = requests.map(|request| scope.spawn(move || ask(request))).collect();
         // The container answers once every excess request has its refusal.
         let began = Instant::now();
-        while callers.iter().filter(|caller| caller.is_finished()).count() < EXCESS {
+        while callers.iter().filter(|caller| caller.is_finished()).count() < 2 * EXCESS {
             assert!(began.elapsed() < TIMEOUT, "too few refusals\n{}", edge.log());
             thread::sleep(POLL_INTERVAL);
         }
@@ -79,6 +84,7 @@ fn requests_beyond_the_held_ones_are_refused() {
     });
     let refused = answers.iter().filter(|(status, _)| *status == 503);
     assert!(refused.clone().all(|(_, health)| *health == Health::Withheld), "{answers:?}");
-    assert_eq!(refused.count(), EXCESS);
-    assert_eq!(answers.iter().filter(|(status, _)| *status == 200).count(), MAX_HELD);
+    assert_eq!(refused.count(), 2 * EXCESS);
+    let passed = answers.iter().filter(|(status, _)| *status == 200).count();
+    assert_eq!(passed, MAX_HELD + MAX_HELD_ANONYMOUS);
 }
