@@ -26,8 +26,3 @@ pub use proxy::connection_lost;
 pub const BINDING: &str = "BOT";
 /// The name of the only object.
 pub const NAME: &str = "singleton";
-/// The commit that the Worker, and with it the image, was built from.
-pub const BUILD: &str = match option_env!("ARS_BUILD_COMMIT") {
-    Some(commit) => commit,
-    None => "unknown",
-};

@@ -1,11 +1,9 @@
 //! The bot's container: its version, environment and timeouts.
 
 use ars_container::lifecycle::Limits;
-use ars_platform::{ContainerPolicy, text_binding, text_bindings};
+use ars_platform::{BUILD, ContainerPolicy, text_binding, text_bindings};
 use ars_proxy::environment;
 use worker::Env;
-
-use crate::BUILD;
 
 /// The variable that names the image where it is not the image of this build: on a developer's machine.
 const IMAGE: &str = "BOT_IMAGE";

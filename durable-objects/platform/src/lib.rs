@@ -10,6 +10,7 @@
 mod alarm;
 mod answer;
 mod body;
+mod build;
 mod call;
 mod clock;
 mod container;
@@ -32,6 +33,7 @@ mod upstream;
 pub use alarm::{fire_alarms, named_alarms, set_alarm};
 pub use answer::{INTERNAL_BODY, internal, json, json_with, refuse};
 pub use body::{BrokenOff, Chunks, drain_body, read_body, read_within};
+pub use build::BUILD;
 pub use call::{
     Changes, RetirementWatch, end_when_retired, is_retired, recoverable, run_in_background, run_task,
 };

@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 
 use ars_platform::{
-    Container, ObjectContext, RetirementWatch, delete_objects, end_when_retired, now, object_keys, post_to,
-    put_object, random_bytes, run_in_background, send_object, set_alarm, sleep, store_text, stored_text,
-    text_binding,
+    BUILD, Container, ObjectContext, RetirementWatch, delete_objects, end_when_retired, now, object_keys,
+    post_to, put_object, random_bytes, run_in_background, send_object, set_alarm, sleep, store_text,
+    stored_text, text_binding,
 };
 use ars_resident::daemon::{
     Answer, CancelRequest, DiskRequest, Job, StepEnd, StepInput, StepRequest, Transfer,
@@ -21,7 +21,7 @@ use worker::{Bucket, Env, console_error};
 
 use crate::code_host::CodeHost;
 use crate::daemon::{Daemon, PORT, ok, transfer_path};
-use crate::{BUILD, REGISTRY_BINDING, REGISTRY_NAME, REGISTRY_PATH};
+use crate::{REGISTRY_BINDING, REGISTRY_NAME, REGISTRY_PATH};
 
 /// The binding of the object storage.
 const ARCHIVES: &str = "ARCHIVES";

@@ -36,8 +36,3 @@ pub const CALL_PATH: &str = "/call";
 pub const STREAM_PATH: &str = "/stream";
 /// The path of the registry.
 pub const REGISTRY_PATH: &str = "/registry";
-/// The commit that the Worker, and with it the image, was built from.
-pub const BUILD: &str = match option_env!("ARS_BUILD_COMMIT") {
-    Some(commit) => commit,
-    None => "unknown",
-};

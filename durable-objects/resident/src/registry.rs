@@ -2,11 +2,11 @@
 
 use std::cell::OnceCell;
 
-use ars_platform::{DoSql, ObjectContext, Storage, internal, json, path_of, read_within, refuse};
+use ars_platform::{BUILD, DoSql, ObjectContext, Storage, internal, json, path_of, read_within, refuse};
 use ars_resident_engine::{Fault, Registry, RegistryCall};
 use worker::web_sys::{Request, Response};
 
-use crate::{BUILD, REGISTRY_PATH};
+use crate::REGISTRY_PATH;
 
 /// Limit of a call in bytes: two records.
 const CALL_MAX_BYTES: usize = 1 << 20;

@@ -1,9 +1,9 @@
 //! The registry and the objects of all residents, as this Worker reaches them.
 
 use ars_do_resident::{
-    BUILD, CALL_PATH, CodeHost, Envelope, REGISTRY_BINDING, REGISTRY_NAME, REGISTRY_PATH, RESIDENT_BINDING,
+    CALL_PATH, CodeHost, Envelope, REGISTRY_BINDING, REGISTRY_NAME, REGISTRY_PATH, RESIDENT_BINDING,
 };
-use ars_platform::{now, post_to};
+use ars_platform::{BUILD, now, post_to};
 use ars_resident::{names::Resource, wire::Build};
 use ars_resident_engine::fleet::{Fleet, Membership};
 use ars_resident_engine::{Call, Fault, HostError, RegistryCall, RegistryReply, Reply};

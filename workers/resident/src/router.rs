@@ -6,8 +6,8 @@ use ars_platform::{
     INTERNAL_BODY, drain_body, forward, header_of, json, path_of, query_of, read_within, refuse, request_of,
     text_binding,
 };
-use ars_resident::wire::{Credential, authorize};
-use ars_resident_engine::fleet::{Request as Checked, Work, perform, prepare};
+use ars_resident::wire::Credential;
+use ars_resident_engine::fleet::{Admitted, Request as Checked, Work, perform, prepare};
 use worker::{
     Env, console_error,
     web_sys::{Request, Response},
@@ -37,17 +37,20 @@ pub async fn answer(request: &Request, env: &Env) -> Response {
     let (url, method) = (request.url(), request.method());
     let (path, credential) = (path_of(&url), credential_of(request, env));
     // The body of a request that is rejected by its head is not read.
-    if let Err(refusal) = authorize(path, &method, credential) {
-        drain_body(request, DRAIN_BYTES, DRAIN_MS).await;
-        return json(refusal.status(), &serde_json::json!(refusal).to_string());
-    }
+    let admitted = match Admitted::of(path, &method, credential) {
+        Ok(admitted) => admitted,
+        Err(reply) => {
+            drain_body(request, DRAIN_BYTES, DRAIN_MS).await;
+            return json(reply.status, &reply.body.to_string());
+        }
+    };
     let Some(body) = read_within(request.body(), BODY_MAX_BYTES, BODY_MS).await else {
         return refuse(413, &format!("the body must arrive whole and have at most {BODY_MAX_BYTES} bytes"));
     };
     let body = String::from_utf8_lossy(&body);
     let resource = query_of(&url, "resource");
     let fleet = WorkerFleet::new(env);
-    let checked = Checked { path, method: &method, credential, resource: resource.as_deref(), body: &body };
+    let checked = Checked { admitted, resource: resource.as_deref(), body: &body };
     match prepare(&fleet, checked).await {
         Err(reply) => json(reply.status, &reply.body.to_string()),
         Ok(Work::Object { resource, call, is_streamed: true }) => {

@@ -5,7 +5,7 @@ use std::{rc::Rc, time::Duration};
 use ars_resident::wire::Credential;
 use ars_resident_engine::{
     Reply,
-    fleet::{Request, perform, prepare, watchdog},
+    fleet::{Admitted, Request, perform, prepare, watchdog},
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -49,9 +49,13 @@ pub(crate) async fn serve(fleet: LocalFleet, mut jobs: mpsc::UnboundedReceiver<J
 
 async fn answer(fleet: Rc<LocalFleet>, job: Job) {
     let Job { method, path, resource, body, reply } = job;
-    let request =
-        Request { path, method, credential: Credential::Admin, resource: resource.as_deref(), body: &body };
-    let answer = match prepare(&*fleet, request).await {
+    let prepared = match Admitted::of(path, method, Credential::Admin) {
+        Ok(admitted) => {
+            prepare(&*fleet, Request { admitted, resource: resource.as_deref(), body: &body }).await
+        }
+        Err(rejected) => Err(rejected),
+    };
+    let answer = match prepared {
         Ok(work) => perform(&*fleet, work).await,
         Err(rejected) => rejected,
     };

@@ -1,7 +1,8 @@
 //! The routes over the registry and the objects of all residents.
 //!
-//! [`prepare()`] makes every check that has its HTTP status; [`perform()`] does the work, whose answer a streamed
-//! route sends as one document. Not here: bearers, which the shell compares, and the transport.
+//! [`Admitted`] checks the head of a request, [`prepare()`] makes every other check that has its HTTP status;
+//! [`perform()`] does the work, whose answer a streamed route sends as one document. Not here: bearers, which the shell
+//! compares, and the transport.
 
 mod perform;
 mod port;
@@ -9,4 +10,4 @@ mod prepare;
 
 pub use perform::{perform, watchdog};
 pub use port::{Fleet, Membership};
-pub use prepare::{Request, Work, prepare};
+pub use prepare::{Admitted, Request, Work, prepare};

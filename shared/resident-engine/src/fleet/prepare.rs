@@ -12,15 +12,29 @@ use serde_json::json;
 use super::port::Fleet;
 use crate::{Call, Error, Fault, RegistryCall, RegistryReply, Reply};
 
-/// A request after its bearer was compared.
+/// The head of a request with an accepted route, scope and method.
+#[derive(Debug, Clone, Copy)]
+pub struct Admitted {
+    route: Route,
+    credential: Credential,
+}
+
+impl Admitted {
+    /// Checks the head of a request after its bearer was compared.
+    ///
+    /// # Errors
+    /// The answer of a rejected request. Its body need not be read.
+    pub fn of(path: &str, method: &str, credential: Credential) -> Result<Self, Reply> {
+        let route = authorize(path, method, credential).map_err(|refusal| Reply::rejected(refusal.into()))?;
+        Ok(Self { route, credential })
+    }
+}
+
+/// A request with its body.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// Path.
-    pub path: &'a str,
-    /// Method.
-    pub method: &'a str,
-    /// The token.
-    pub credential: Credential,
+    /// Its head.
+    pub admitted: Admitted,
     /// Value of `resource` in the query.
     pub resource: Option<&'a str>,
     /// Body.
@@ -81,8 +95,7 @@ pub async fn prepare(fleet: &impl Fleet, request: Request<'_>) -> Result<Work, R
 }
 
 async fn check(fleet: &impl Fleet, request: Request<'_>) -> Result<Work, Error> {
-    let Request { path, method, credential, resource, body } = request;
-    let route = authorize(path, method, credential)?;
+    let Request { admitted: Admitted { route, credential }, resource, body } = request;
     Ok(match route {
         Route::Health => Work::Health,
         Route::Residents => Work::Residents,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use ars_resident::lifecycle::StateWord;
 use ars_resident::names::Resource;
 use ars_resident::wire::{Build, Credential};
-use ars_resident_engine::fleet::{Fleet, Membership, Request, perform, prepare};
+use ars_resident_engine::fleet::{Admitted, Fleet, Membership, Request, perform, prepare};
 use ars_resident_engine::{Call, Fault, HostError, Registry, RegistryCall, RegistryReply, Reply};
 use ars_sql_native::NativeSql;
 use futures::executor::block_on;
@@ -30,7 +30,11 @@ impl Script {
 
     fn send(&self, credential: Credential, method: &str, path: &str, body: &Value) -> Reply {
         let (body, resource) = (body.to_string(), Some("repo:acme/app0"));
-        let request = Request { path, method, credential, resource, body: &body };
+        let admitted = match Admitted::of(path, method, credential) {
+            Ok(admitted) => admitted,
+            Err(reply) => return reply,
+        };
+        let request = Request { admitted, resource, body: &body };
         block_on(async {
             match prepare(self, request).await {
                 Ok(work) => perform(self, work).await,
