@@ -1,6 +1,6 @@
 //! The diagnosis of a run: the stored one, or one of the events so far.
 
-use ars_friction::{Interval, Options, analyze};
+use ars_friction::{AnalysisOptions, Interval, analyze};
 use ars_types::RunId;
 use serde::Serialize;
 use serde_json::Value;
@@ -42,6 +42,6 @@ impl RunView {
 fn diagnose(view: &RunView) -> Value {
     let start = view.received_at.unwrap_or(view.started_at);
     let window = view.finished.map(|(end, _)| Interval { start, end });
-    let options = Options { finished: view.finished.is_some(), window, ..Options::default() };
+    let options = AnalysisOptions { finished: view.finished.is_some(), window, ..AnalysisOptions::default() };
     serde_json::to_value(analyze(&view.events, &options)).unwrap_or_default()
 }

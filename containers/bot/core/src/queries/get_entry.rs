@@ -2,7 +2,7 @@
 //!
 //! An unknown run and a denied one take the same steps, so that neither the answer nor its time tells them apart.
 
-use ars_friction::{Interval, Options, analyze};
+use ars_friction::{AnalysisOptions, Interval, analyze};
 use ars_types::RunId;
 use ars_wire::runs::EventsPage;
 use serde_json::Value;
@@ -26,7 +26,7 @@ impl Queries {
     /// # Errors
     ///
     /// Returns [`QueryError::NotFound`] for an unknown run, and [`QueryError::Denied`] for one that is not readable.
-    pub async fn open(&self, reader: &Reader<'_>, id: &RunId) -> Result<RunEntry, QueryError> {
+    pub async fn get_entry(&self, reader: &Reader<'_>, id: &RunId) -> Result<RunEntry, QueryError> {
         Ok(match self.opened(reader, id).await? {
             Opened::Local(run) => RunEntry::of_live(&run),
             Opened::Remote(run) | Opened::Stored(run) => *run,
@@ -38,7 +38,7 @@ impl Queries {
     /// # Errors
     ///
     /// As [`Queries::open`].
-    pub async fn open_with_events(
+    pub async fn get_entry_with_events(
         &self,
         reader: &Reader<'_>,
         id: &RunId,
@@ -96,14 +96,14 @@ impl Queries {
                 if let Some(diagnosis) = run.detail.diagnosis {
                     return Ok(Friction { id: run.summary.id, finished: true, diagnosis });
                 }
-                let (run, events) = self.open_with_events(reader, id).await?;
+                let (run, events) = self.get_entry_with_events(reader, id).await?;
                 (run, events)
             }
         };
         let start = run.detail.received_at.map_or(run.summary.started_at, ars_wire::Moment::rounded);
         let window = run.summary.finished.map(|(end, _)| Interval { start, end: end.rounded() });
         let finished = run.summary.finished.is_some();
-        let options = Options { finished, window, ..Options::default() };
+        let options = AnalysisOptions { finished, window, ..AnalysisOptions::default() };
         let diagnosis = serde_json::to_value(analyze(&events, &options)).unwrap_or_default();
         Ok(Friction { id: run.summary.id, finished, diagnosis })
     }

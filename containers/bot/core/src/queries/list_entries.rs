@@ -74,7 +74,7 @@ impl PageRequest {
 
 impl Queries {
     /// Returns the runs that the viewer may read and that match.
-    pub async fn page(&self, viewer: &Viewer, request: &PageRequest) -> RunPage {
+    pub async fn list_entries(&self, viewer: &Viewer, request: &PageRequest) -> RunPage {
         let known = self.known(viewer).await;
         let mut runs = Vec::new();
         if request.active && request.before.is_none() {

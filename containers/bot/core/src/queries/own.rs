@@ -28,7 +28,7 @@ impl Queries {
     ///
     /// Returns [`QueryError::NotFound`] for an unknown run, and [`QueryError::Denied`] for another actor's.
     pub async fn own(&self, reader: &Reader<'_>, id: &RunId) -> Result<OwnRun, QueryError> {
-        let (run, events) = self.open_with_events(reader, id).await?;
+        let (run, events) = self.get_entry_with_events(reader, id).await?;
         if run.summary.user_id != reader.viewer.id() {
             return Err(reader.denied(Denied::NotSelf));
         }

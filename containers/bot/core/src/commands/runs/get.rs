@@ -59,9 +59,9 @@ impl Command for Get {
         let now = call.context.clock().now();
         let (queries, reader) = (call.queries(), call.reader());
         let (run, events) = match input.include {
-            None => (queries.open(&reader, &input.id).await?, None),
+            None => (queries.get_entry(&reader, &input.id).await?, None),
             Some(Include::Messages) => {
-                let (run, events) = queries.open_with_events(&reader, &input.id).await?;
+                let (run, events) = queries.get_entry_with_events(&reader, &input.id).await?;
                 (run, Some(events.into_iter().map(fence::event).collect()))
             }
         };

@@ -120,7 +120,7 @@ impl Command for List {
             limit: input.limit,
             has_diagnoses: false,
         };
-        let page = call.queries().page(call.viewer, &request).await;
+        let page = call.queries().list_entries(call.viewer, &request).await;
         let next_before = page.next.map(|Cursor { finished_at, id }| CursorView { finished_at, id });
         Ok(Runs {
             runs: page.runs.into_iter().map(RunView::of_row).collect(),
