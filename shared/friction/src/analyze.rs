@@ -9,7 +9,7 @@ use crate::{
     findings::findings,
     intervals::Interval,
     losses::{self, Losses},
-    options::Options,
+    options::AnalysisOptions,
     reading::{self, Event, EventKind},
     shape::shape,
     spans::{self, Span},
@@ -22,8 +22,8 @@ use crate::{
 const SCHEMA_WITH_SPANS: u32 = 2;
 
 /// Diagnoses a stream.
-pub fn analyze(events: &[Value], options: &Options) -> Diagnosis {
-    let options = &Options { window: options.window.map(Interval::sane), ..*options };
+pub fn analyze(events: &[Value], options: &AnalysisOptions) -> Diagnosis {
+    let options = &AnalysisOptions { window: options.window.map(Interval::sane), ..*options };
     let events: Vec<_> = events.iter().map(reading::read).collect();
     let stream = Stream::read(&events, options);
     let clock = options.window.or_else(|| clock(&events));
@@ -69,7 +69,7 @@ struct Stream<'a> {
 }
 
 impl<'a> Stream<'a> {
-    fn read(events: &[Event<'a>], options: &Options) -> Self {
+    fn read(events: &[Event<'a>], options: &AnalysisOptions) -> Self {
         let spans = spans::read(events);
         let legacy = options.schema.map_or(spans.is_empty(), |schema| schema < SCHEMA_WITH_SPANS);
         let turns = if legacy { turns::legacy(events) } else { turns::recorded(events, &spans) };

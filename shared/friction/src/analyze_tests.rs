@@ -14,7 +14,7 @@ fn result(at: i64, tool: &str, ok: bool, id: &str) -> Value {
 }
 
 fn diagnose(events: &[Value]) -> Diagnosis {
-    analyze(events, &Options::default())
+    analyze(events, &AnalysisOptions::default())
 }
 
 fn found(events: &[Value]) -> Vec<(Category, Severity, usize)> {
@@ -105,7 +105,7 @@ fn missing_result_fails_only_a_finished_stream() {
     let events = [call(0, "bash", "$ ls", "a")];
     assert_eq!(found(&events), [(Category::InfraFailure, Severity::High, 0)]);
     assert_eq!(diagnose(&events).findings[0].summary, "bash never answered: $ ls");
-    let running = Options { finished: false, ..Options::default() };
+    let running = AnalysisOptions { finished: false, ..AnalysisOptions::default() };
     assert!(analyze(&events, &running).findings.is_empty());
 }
 
@@ -164,7 +164,7 @@ fn untimed_calls_are_never_slow() {
     for event in &mut events {
         event.as_object_mut().unwrap().remove("at");
     }
-    let all = Options { slow_tool_ms: 0, slow_model_turn_ms: 0, ..Options::default() };
+    let all = AnalysisOptions { slow_tool_ms: 0, slow_model_turn_ms: 0, ..AnalysisOptions::default() };
     let severities: Vec<_> = analyze(&events, &all).findings.iter().map(|finding| finding.severity).collect();
     assert_eq!(severities, [Severity::Low]);
 }
@@ -189,11 +189,11 @@ fn window_defines_run_time_and_wrap_up() {
     let events =
         [json!({"type": "run_note", "kind": "wrap_up", "at": 10}), json!({"type": "answer", "at": 30})];
     let window = Some(Interval { start: 0, end: 50 });
-    let diagnosis = analyze(&events, &Options { window, ..Options::default() });
+    let diagnosis = analyze(&events, &AnalysisOptions { window, ..AnalysisOptions::default() });
     assert_eq!((diagnosis.run_ms, diagnosis.by_category.wrap_up.duration_ms), (Some(50), 40));
     assert_eq!(diagnosis.verdict, "wrapping up (1): 40ms, 80% of the run");
     assert!(diagnosis.shape.is_some());
-    let running = Options { window, finished: false, ..Options::default() };
+    let running = AnalysisOptions { window, finished: false, ..AnalysisOptions::default() };
     assert_eq!(analyze(&events, &running).shape, None);
 }
 
@@ -216,7 +216,7 @@ fn legacy_turns_come_from_events_or_gaps() {
     ];
     assert_eq!(found(&gaps), [(Category::SlowModelTurn, Severity::Medium, 1)]);
     assert_eq!(diagnose(&gaps).model_time_ms, Some(60_003));
-    let recorded = Options { schema: Some(2), ..Options::default() };
+    let recorded = AnalysisOptions { schema: Some(2), ..AnalysisOptions::default() };
     assert_eq!(analyze(&gaps, &recorded).model_time_ms, None);
 }
 
@@ -229,8 +229,10 @@ fn incomplete_stream_is_marked_truncated() {
     assert!(diagnose(&seqs(&[2, 3])).truncated_input);
     assert!(diagnose(&[json!({"type": "run_note", "kind": "spans_dropped"})]).truncated_input);
     let elided = Some(SeqRange { from: 1, to: 1 });
-    assert!(analyze(&[], &Options { elided, ..Options::default() }).truncated_input);
-    assert!(analyze(&[], &Options { head_trimmed: true, ..Options::default() }).truncated_input);
+    assert!(analyze(&[], &AnalysisOptions { elided, ..AnalysisOptions::default() }).truncated_input);
+    assert!(
+        analyze(&[], &AnalysisOptions { head_trimmed: true, ..AnalysisOptions::default() }).truncated_input
+    );
     let text = serde_json::to_string(&diagnose(&[])).unwrap();
     assert!(!text.contains("truncatedInput") && !text.contains("shape"), "{text}");
 }
@@ -307,7 +309,10 @@ fn hostile(size: i64) -> Vec<Value> {
 fn steps_are_linear_in_events() {
     let steps = |size| {
         let events = hostile(size);
-        let options = Options { window: Some(Interval { start: 0, end: 3 * size }), ..Options::default() };
+        let options = AnalysisOptions {
+            window: Some(Interval { start: 0, end: 3 * size }),
+            ..AnalysisOptions::default()
+        };
         work::steps_of(|| drop(analyze(&events, &options)))
     };
     let (once, twice) = (steps(400), steps(800));

@@ -4,7 +4,7 @@ use crate::{
     calls::{Call, Outcome},
     diagnosis::{Category, Finding, Severity},
     intervals::Interval,
-    options::Options,
+    options::AnalysisOptions,
     reading::{Event, EventKind},
     turns::Turn,
 };
@@ -18,7 +18,7 @@ pub(crate) fn findings(
     calls: &[Call<'_>],
     turns: &[Turn],
     end: Option<i64>,
-    options: &Options,
+    options: &AnalysisOptions,
 ) -> Vec<Finding> {
     let of_turns = turns.iter().filter_map(|turn| of_turn(turn, options));
     let of_notes = events.iter().enumerate().filter_map(|(index, event)| of_note(index, event, end));
@@ -38,7 +38,7 @@ fn slowness(interval: Option<Interval>, threshold: i64) -> Option<Severity> {
     }
 }
 
-fn of_turn(turn: &Turn, options: &Options) -> Option<Finding> {
+fn of_turn(turn: &Turn, options: &AnalysisOptions) -> Option<Finding> {
     let severity = slowness(Some(turn.interval), options.slow_model_turn_ms)?;
     let summary = "the model took long to answer".to_owned();
     Some(finding(Category::SlowModelTurn, severity, summary, turn.index, "", Some(turn.interval)))
@@ -66,7 +66,7 @@ fn retry(call: &Call<'_>) -> Option<Finding> {
 }
 
 /// Returns a call's category by precedence: infrastructure, set-up, failure, slowness.
-fn of_call(call: &Call<'_>, options: &Options) -> Option<Finding> {
+fn of_call(call: &Call<'_>, options: &AnalysisOptions) -> Option<Finding> {
     let Some(Outcome { ok, infra, interval }) = call.outcome else {
         let summary = named(call, "never answered");
         return options

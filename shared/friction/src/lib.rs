@@ -32,6 +32,6 @@ mod work;
 pub use analyze::analyze;
 pub use diagnosis::{Category, Diagnosis, Finding, Severity, Shape, Total, Totals};
 pub use intervals::Interval;
-pub use options::{Options, SeqRange};
+pub use options::{AnalysisOptions, SeqRange};
 pub use patterns::{Analyzed, Example, Kind, Pattern, Report, ReportOptions, report};
 pub use verdict::duration;

@@ -2,7 +2,7 @@
 
 use crate::{
     intervals::{Interval, merge},
-    options::{Options, SeqRange},
+    options::{AnalysisOptions, SeqRange},
     reading::{Event, EventKind},
 };
 
@@ -32,7 +32,7 @@ impl Losses {
 }
 
 /// Finds the losses of a stream.
-pub(crate) fn read(events: &[Event<'_>], options: &Options) -> Losses {
+pub(crate) fn read(events: &[Event<'_>], options: &AnalysisOptions) -> Losses {
     let mut reading = Reading::new(options);
     for event in events {
         reading.see(event);
@@ -64,7 +64,7 @@ struct Reading {
 }
 
 impl Reading {
-    fn new(options: &Options) -> Self {
+    fn new(options: &AnalysisOptions) -> Self {
         let start = options.window.map(|window| window.start);
         Self {
             replayed_without: options.elided,

@@ -9,7 +9,7 @@ const SLOW_MODEL_TURN_MS: i64 = 60_000;
 
 /// Options of an analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct AnalysisOptions {
     /// Threshold of a slow tool call in milliseconds.
     pub slow_tool_ms: i64,
     /// Threshold of a slow model turn in milliseconds.
@@ -37,7 +37,7 @@ pub struct SeqRange {
     pub to: u64,
 }
 
-impl Default for Options {
+impl Default for AnalysisOptions {
     fn default() -> Self {
         Self {
             slow_tool_ms: SLOW_TOOL_MS,

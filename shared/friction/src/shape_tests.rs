@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{Interval, Options, SeqRange, Shape, analyze};
+use crate::{AnalysisOptions, Interval, SeqRange, Shape, analyze};
 
 fn start(id: &str, parent: &str, name: &str, at: i64) -> Value {
     json!({"type": "span_start", "spanId": id, "parentSpanId": parent, "name": name, "at": at})
@@ -19,8 +19,8 @@ fn numbered(mut event: Value, seq: u64) -> Value {
 }
 
 /// Returns the shape of a run from 0 to 100; asserts that it covers the window.
-fn shape_with(events: &[Value], options: Options) -> Shape {
-    let options = Options { window: Some(Interval { start: 0, end: 100 }), ..options };
+fn shape_with(events: &[Value], options: AnalysisOptions) -> Shape {
+    let options = AnalysisOptions { window: Some(Interval { start: 0, end: 100 }), ..options };
     let shape = analyze(events, &options).shape.unwrap();
     let Shape { window_ms, getting_ready_ms, thinking_ms, tools_ms, finishing_up_ms, .. } = shape;
     let missing = shape.overhead_ms + shape.not_recorded_ms + shape.not_loaded_ms;
@@ -30,7 +30,7 @@ fn shape_with(events: &[Value], options: Options) -> Shape {
 }
 
 fn shape(events: &[Value]) -> Shape {
-    shape_with(events, Options { schema: Some(2), ..Options::default() })
+    shape_with(events, AnalysisOptions { schema: Some(2), ..AnalysisOptions::default() })
 }
 
 #[test]
@@ -96,7 +96,8 @@ fn elided_time_is_not_loaded() {
     let events =
         [numbered(json!({"type": "input", "at": 10}), 1), numbered(json!({"type": "answer", "at": 60}), 9)];
     let elided = Some(SeqRange { from: 2, to: 8 });
-    let shape = shape_with(&events, Options { elided, schema: Some(2), ..Options::default() });
+    let shape =
+        shape_with(&events, AnalysisOptions { elided, schema: Some(2), ..AnalysisOptions::default() });
     assert_eq!((shape.not_loaded_ms, shape.not_recorded_ms, shape.overhead_ms), (50, 0, 50));
 }
 
@@ -140,14 +141,14 @@ fn legacy_stream_is_broken_down() {
         json!({"type": "mcp_tool_use", "server": "x", "tool": "y", "durationMs": 5, "at": 95}),
         json!({"type": "answer", "at": 60}),
     ];
-    let broken_down = shape_with(&gaps, Options { schema: Some(0), ..Options::default() });
+    let broken_down = shape_with(&gaps, AnalysisOptions { schema: Some(0), ..AnalysisOptions::default() });
     assert_eq!((broken_down.thinking_ms, broken_down.tools_ms, broken_down.overhead_ms), (35, 20, 45));
-    let unanswered = shape_with(&gaps[..2], Options::default());
+    let unanswered = shape_with(&gaps[..2], AnalysisOptions::default());
     assert_eq!((unanswered.thinking_ms, unanswered.tools_ms), (20, 70));
     let events = [
         json!({"type": "turn", "startedAt": 5, "durationMs": 10}),
         json!({"type": "input", "at": 50}),
         call(90),
     ];
-    assert_eq!(shape_with(&events, Options::default()).thinking_ms, 10);
+    assert_eq!(shape_with(&events, AnalysisOptions::default()).thinking_ms, 10);
 }

@@ -1,7 +1,7 @@
 //! Properties of the analyzer that hold for every stream, however malformed.
 
 use ars_friction::{
-    Analyzed, Category, Diagnosis, Interval, Options, ReportOptions, SeqRange, Shape, analyze, report,
+    AnalysisOptions, Analyzed, Category, Diagnosis, Interval, ReportOptions, SeqRange, Shape, analyze, report,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -76,14 +76,14 @@ fn stream() -> impl Strategy<Value = Vec<Value>> {
     prop::collection::vec(event(), 0..60)
 }
 
-fn options() -> impl Strategy<Value = Options> {
+fn options() -> impl Strategy<Value = AnalysisOptions> {
     let end = || prop_oneof![6 => 0i64..200, 1 => Just(i64::MIN), 1 => Just(i64::MAX), 1 => any::<i64>()];
     let window = prop::option::weighted(0.8, (end(), end()));
     let slow = prop_oneof![Just(50i64), Just(30_000), Just(0), any::<i64>()];
     let schema = prop_oneof![Just(None), Just(Some(0)), Just(Some(2))];
     let elided = prop::option::of((0u64..60, 0u64..60));
     (window, slow, schema, elided, any::<bool>(), any::<bool>()).prop_map(
-        |(window, slow, schema, elided, finished, head_trimmed)| Options {
+        |(window, slow, schema, elided, finished, head_trimmed)| AnalysisOptions {
             slow_tool_ms: slow,
             slow_model_turn_ms: slow,
             finished,
@@ -190,7 +190,7 @@ proptest! {
         seed in any::<prop::sample::Index>(),
     ) {
         let diagnoses: Vec<_> = streams.iter()
-            .map(|events| serde_json::to_value(analyze(events, &Options::default())).unwrap())
+            .map(|events| serde_json::to_value(analyze(events, &AnalysisOptions::default())).unwrap())
             .collect();
         let ids: Vec<_> = (0..diagnoses.len()).map(|id| format!("r{id}")).collect();
         let mut runs: Vec<_> = ids.iter().zip(&diagnoses).map(|(id, diagnosis)| Analyzed {
@@ -202,7 +202,7 @@ proptest! {
         runs.rotate_left(middle);
         prop_assert_eq!(&whole, &report(&runs, &options));
         // Below the bound every finding is in one pattern.
-        let found: usize = streams.iter().map(|events| analyze(events, &Options::default()).findings.len()).sum();
+        let found: usize = streams.iter().map(|events| analyze(events, &AnalysisOptions::default()).findings.len()).sum();
         let friction = whole.patterns.iter().filter(|pattern| pattern.kind.as_str() != "long_run");
         let clustered: u64 = friction.map(|pattern| pattern.occurrences).sum();
         prop_assert!(whole.patterns.len() == 50 || clustered == found as u64);

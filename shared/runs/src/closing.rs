@@ -3,7 +3,7 @@
 //! The requester comes from the live row, the history from the events stored so far. Not here: the decision to close a
 //! run, and its status (`ars_agent::resume`).
 
-use ars_friction::{Interval, Options, analyze};
+use ars_friction::{AnalysisOptions, Interval, analyze};
 use ars_types::{RunStatus, UnixMillis, Visibility};
 use ars_wire::ledger::Reclaimed;
 use serde_json::{Map, Value};
@@ -42,7 +42,11 @@ pub fn closing_record(run: &Reclaimed, mut events: Vec<Value>, closing: ClosedRu
     let received_at = meta.get("receivedAt").and_then(Value::as_i64);
     let finished_at = closing.finished_at.max(started_at);
     let window = Interval { start: received_at.unwrap_or(started_at), end: finished_at };
-    let options = Options { window: Some(window), schema: Some(SCHEMA_WITH_SPANS), ..Options::default() };
+    let options = AnalysisOptions {
+        window: Some(window),
+        schema: Some(SCHEMA_WITH_SPANS),
+        ..AnalysisOptions::default()
+    };
     let diagnosis = analyze(&events, &options);
     let stored = events.len() as u64;
     // Seqs start at 1 without gaps, so fewer events than the last seq means that some are missing.

@@ -20,8 +20,8 @@ pub struct WriteRequest<'a> {
     pub attachments: &'a [Attachment],
 }
 
-/// Body of `/runs/transcript/read`, and of `/runs/transcript/clear` for a run that ended. The body of a fenced
-/// `/runs/transcript/clear` is an [`Owner`].
+/// Body of `/runs/transcript/read`, and of `/runs/transcript/clear` for a run that ended.
+/// The body of a fenced `/runs/transcript/clear` is an [`Owner`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OfRun<'a> {

@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 use crate::{secrets, watch::Watch};
 
 /// Longest a step of a drill may take; only a hang reaches it.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 /// Between two looks at a condition.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -39,7 +39,7 @@ impl Bot {
         let watching = TaskTracker::new();
         watching.spawn(watch.clone().look_at_processes(child.id().expect("the bot runs")));
         let mut stdout = BufReader::new(child.stdout.take().unwrap()).lines();
-        let line = timeout(PATIENCE, stdout.next_line()).await.expect("the bot listens or dies");
+        let line = timeout(TIMEOUT, stdout.next_line()).await.expect("the bot listens or dies");
         let url = line.unwrap().map(|line| {
             let line: Value = serde_json::from_str(&line).expect("one JSON line");
             line["listening"].as_str().expect("an address").to_owned()
@@ -72,7 +72,7 @@ impl Bot {
                 let answer = request.send().await?;
                 Ok::<_, reqwest::Error>((answer.status().as_u16(), answer.json::<Value>().await?))
             };
-            let answer = timeout(PATIENCE, asked).await.map_err(|_| "no answer in time")?;
+            let answer = timeout(TIMEOUT, asked).await.map_err(|_| "no answer in time")?;
             let answer = answer.map_err(|error| format!("{error:?}"))?;
             watching.spawn(watch.follow(client, url.unwrap_or_default(), answer.1.clone()));
             Ok(answer)
@@ -84,7 +84,7 @@ impl Bot {
         let url = format!("{}{path}", self.url.as_deref().expect("the bot listens"));
         let request = self.client.get(url).bearer_auth(secrets::DASHBOARD);
         let text = async { request.send().await.unwrap().text().await.unwrap() };
-        timeout(PATIENCE, text).await.expect("an answer")
+        timeout(TIMEOUT, text).await.expect("an answer")
     }
 
     /// The address below which everything is; none when it died before it listened.
@@ -104,9 +104,9 @@ impl Bot {
 
     /// Waits for its end, and for that of those who watch it.
     pub async fn ended(&mut self) -> ExitStatus {
-        let ended = timeout(PATIENCE, self.child.wait()).await.expect("the bot ends").unwrap();
+        let ended = timeout(TIMEOUT, self.child.wait()).await.expect("the bot ends").unwrap();
         self.watching.close();
-        timeout(PATIENCE, self.watching.wait()).await.expect("streams end with their bot");
+        timeout(TIMEOUT, self.watching.wait()).await.expect("streams end with their bot");
         ended
     }
 
@@ -139,5 +139,5 @@ pub async fn comes_true(mut holds: impl FnMut() -> bool) -> bool {
             tokio::time::sleep(LOOK_EVERY).await;
         }
     };
-    timeout(PATIENCE, polled).await.is_ok()
+    timeout(TIMEOUT, polled).await.is_ok()
 }

@@ -19,7 +19,7 @@ pub mod secrets;
 mod state;
 mod watch;
 
-pub use bot::{Bot, PATIENCE, comes_true, until};
+pub use bot::{Bot, TIMEOUT, comes_true, until};
 pub use coding::{Coding, Traces, answers, results};
 pub use machine::{Machine, Setup};
 pub use outside::{Outside, PACKAGE, Registry, Sent};

@@ -23,7 +23,7 @@ use crate::relay::relay;
 use crate::{TOKEN, tokens};
 
 /// Longest wait for anything in a world; only a hang reaches it.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 /// Between two looks at a condition.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The store of the bot's runs.
@@ -171,7 +171,7 @@ impl World {
             match answer {
                 Some(Answer { status: 200, body, .. }) if holds(&body) => return body,
                 other => {
-                    assert!(began.elapsed() < PATIENCE, "not in time: {what}: {other:?}\n{}", self.log());
+                    assert!(began.elapsed() < TIMEOUT, "not in time: {what}: {other:?}\n{}", self.log());
                 }
             }
             std::thread::sleep(LOOK_EVERY);
@@ -204,7 +204,7 @@ impl World {
     pub fn until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
         let began = Instant::now();
         while !holds(self) {
-            assert!(began.elapsed() < PATIENCE, "not in time: {what}\n{}", self.log());
+            assert!(began.elapsed() < TIMEOUT, "not in time: {what}\n{}", self.log());
             std::thread::sleep(LOOK_EVERY);
         }
     }

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 /// Timeout of a tool.
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A tool.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +49,7 @@ impl Tool {
             .env("HOME", home.path())
             .current_dir(home.path())
             .kill_on_drop(true);
-        let output = tokio::time::timeout(PATIENCE, tool.output()).await.expect("the tool ends");
+        let output = tokio::time::timeout(TIMEOUT, tool.output()).await.expect("the tool ends");
         let Output { status, stdout, stderr } = output.expect("the tool starts");
         let [stdout, stderr] = [stdout, stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
         Ended { code: status.code(), stdout, stderr }

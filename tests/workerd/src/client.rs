@@ -9,11 +9,11 @@ use serde_json::Value;
 use ureq::http::{HeaderValue, Request};
 
 /// Longest wait for an answer: far above any, far below a test runner's patience.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// Idle timeout of a connection: workerd closes one after 5 s, perhaps during a request.
 const IDLE: Duration = Duration::from_secs(2);
 /// Wait for an answer that may never come: far above the milliseconds any answer takes.
-const IMPATIENCE: Duration = Duration::from_secs(3);
+const SHORT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Speaks to one Worker, keeping connections open between requests.
 #[derive(Clone)]
@@ -42,12 +42,12 @@ pub struct Answer {
 impl Client {
     /// A client of the Worker at `address`.
     pub fn new(address: SocketAddr) -> Self {
-        Self::waiting(address, PATIENCE)
+        Self::waiting(address, TIMEOUT)
     }
 
     /// The same for a request that may never be answered.
     pub fn impatient(&self) -> Self {
-        Self::waiting(self.address, IMPATIENCE)
+        Self::waiting(self.address, SHORT_TIMEOUT)
     }
 
     fn waiting(address: SocketAddr, limit: Duration) -> Self {

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, ensure};
 use ars_workerd::Progress;
 
 /// Lets apt wait for another installation and retry failed downloads.
-const PATIENCE: [&str; 4] = ["-o", "DPkg::Lock::Timeout=600", "-o", "Acquire::Retries=5"];
+const APT_OPTIONS: [&str; 4] = ["-o", "DPkg::Lock::Timeout=600", "-o", "Acquire::Retries=5"];
 /// Before the lists are asked for again.
 const PAUSE: Duration = Duration::from_secs(10);
 
@@ -61,7 +61,7 @@ fn works(probe: &[&str]) -> bool {
 
 fn apt(arguments: &[&str]) -> Result<()> {
     let mut command = Command::new("apt-get");
-    command.args(PATIENCE).args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
+    command.args(APT_OPTIONS).args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
     let output = command.output().context("apt-get")?;
     let said = String::from_utf8_lossy(&output.stderr);
     let last = said.lines().last().unwrap_or_default();

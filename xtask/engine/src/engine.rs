@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     /// Timeout of a removal.
-    const PATIENCE: Duration = Duration::from_secs(20);
+    const TIMEOUT: Duration = Duration::from_secs(20);
 
     /// A Docker with a stopped container of ours and one of another project.
     fn shared_docker(listener: &UnixListener, removed: &Sender<String>) {
@@ -138,7 +138,7 @@ mod tests {
         thread::spawn(move || shared_docker(&listener, &sender));
         let engine = Engine::at(&format!("unix://{}", socket.display())).unwrap();
         assert!(!engine.is_own());
-        let removed = receiver.recv_timeout(PATIENCE).unwrap();
+        let removed = receiver.recv_timeout(TIMEOUT).unwrap();
         assert!(removed.starts_with("DELETE /containers/ours?"), "{removed}");
         // Stopped containers are removed before the engine is returned.
         assert!(receiver.try_recv().is_err(), "another was removed");

@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     /// Longest wait for a removal; only a reaper that listens no more reaches it.
-    const PATIENCE: Duration = Duration::from_secs(20);
+    const TIMEOUT: Duration = Duration::from_secs(20);
 
     /// An engine whose first stream of events ends at once.
     /// A container stops before the second stream reports another.
@@ -199,8 +199,8 @@ mod tests {
         let (sender, receiver) = channel();
         thread::spawn(move || breaking_off(&listener, &sender));
         let reaper = Reaper::start(&Api::new(dir.path().join("s"))).unwrap();
-        assert_eq!(receiver.recv_timeout(PATIENCE).unwrap(), "missed");
-        assert_eq!(receiver.recv_timeout(PATIENCE).unwrap(), "later");
+        assert_eq!(receiver.recv_timeout(TIMEOUT).unwrap(), "missed");
+        assert_eq!(receiver.recv_timeout(TIMEOUT).unwrap(), "later");
         // Dropping it returns although no event is pending.
         drop(reaper);
     }

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 /// Longest wait for the bot's first answer.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// Most bytes of the image.
 const LIMIT: u64 = 36_000_000;
 
@@ -50,7 +50,7 @@ impl<'a> Running<'a> {
             }
             let state = &self.engine.inspect(&self.id).unwrap()["State"]["Running"];
             let logs = || self.engine.logs(&self.id).unwrap();
-            assert!(state == true && began.elapsed() < PATIENCE, "it does not answer: {}", logs());
+            assert!(state == true && began.elapsed() < TIMEOUT, "it does not answer: {}", logs());
         }
     }
 }
@@ -63,7 +63,7 @@ impl Drop for Running<'_> {
 
 fn ask(port: u16) -> Option<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
-    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    stream.set_read_timeout(Some(TIMEOUT)).ok()?;
     stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: bot\r\nConnection: close\r\n\r\n").ok()?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).ok()?;
@@ -145,7 +145,7 @@ fn monitored_end_is_left_to_the_monitor() {
         if known["State"]["Running"] == false {
             break known["State"].clone();
         }
-        assert!(began.elapsed() < PATIENCE, "its end was not reported: {}", known["State"]);
+        assert!(began.elapsed() < TIMEOUT, "its end was not reported: {}", known["State"]);
     };
     assert_eq!(state["ExitCode"], 137, "{state}");
 }
@@ -163,7 +163,7 @@ fn own_engine() -> Option<Engine> {
 fn until_it_died(process: Pid) {
     let began = Instant::now();
     while std::fs::read_link(format!("/proc/{}/exe", process.as_raw_nonzero())).is_ok() {
-        assert!(began.elapsed() < PATIENCE, "it does not die");
+        assert!(began.elapsed() < TIMEOUT, "it does not die");
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ars_bot_ports::trace;
-use ars_bot_telemetry::Options;
+use ars_bot_telemetry::TelemetryOptions;
 use ars_events::Redactor;
 
 use crate::environment;
@@ -12,7 +12,8 @@ pub use ars_bot_telemetry::Level;
 
 /// Sends logs to standard error from now on.
 pub fn start(redactor: Arc<Redactor>, level: Level) {
-    let options = Options::lines(level, environment::variable("RUST_LOG"), env!("CARGO_PKG_VERSION"));
+    let options =
+        TelemetryOptions::lines(level, environment::variable("RUST_LOG"), env!("CARGO_PKG_VERSION"));
     // Without a collector and metrics nothing can fail, and nothing has to be finished.
     if let Ok(mut telemetry) = ars_bot_telemetry::start(redactor, &options)
         && let Some(sink) = telemetry.take_span_sink()

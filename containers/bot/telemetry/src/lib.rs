@@ -23,4 +23,4 @@ pub use export::Endpoint;
 pub use scrape::Metrics;
 pub use settings::{Settings, Tracing, secrets};
 pub use spans::SpanLog;
-pub use start::{Level, Options, Telemetry, start};
+pub use start::{Level, Telemetry, TelemetryOptions, start};

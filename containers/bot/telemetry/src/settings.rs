@@ -8,7 +8,7 @@ use crate::{
     error::Misconfigured,
     export::{Endpoint, header_secrets},
     spans::SpanLog,
-    start::{Level, Options},
+    start::{Level, TelemetryOptions},
 };
 
 /// The collector's base address, as OpenTelemetry names it; wins over the file.
@@ -37,7 +37,7 @@ pub struct Tracing {
     pub log: SpanLog,
 }
 
-impl Options {
+impl TelemetryOptions {
     /// Returns a server's options. `variable` returns an environment variable that is set and not blank.
     pub fn configured(
         settings: &Settings,
@@ -83,7 +83,8 @@ mod tests {
 
     #[test]
     fn default_is_lines_only() {
-        let options = Options::configured(&Settings::default(), Tracing::default(), nothing, "1").unwrap();
+        let options =
+            TelemetryOptions::configured(&Settings::default(), Tracing::default(), nothing, "1").unwrap();
         assert_eq!((options.collector, options.prometheus, options.spans), (None, false, SpanLog::Roots));
     }
 
@@ -91,7 +92,7 @@ mod tests {
     fn environment_collector_wins() {
         let settings = settings(json!({ "otlp_endpoint": "http://file:4318" }));
         let of = |variable: fn(&str) -> Option<String>| {
-            Options::configured(&settings, Tracing::default(), variable, "1").unwrap().collector
+            TelemetryOptions::configured(&settings, Tracing::default(), variable, "1").unwrap().collector
         };
         assert_eq!(of(nothing), Endpoint::parse("http://file:4318").ok());
         let env = |name: &str| (name == ENDPOINT).then(|| "http://env:4318".to_owned());
@@ -102,7 +103,9 @@ mod tests {
     fn invalid_address_error_names_the_setting() {
         let settings = settings(json!({ "otlp_endpoint": "sk-ant-canary-1234" }));
         let of = |variable: fn(&str) -> Option<String>| {
-            Options::configured(&settings, Tracing::default(), variable, "1").unwrap_err().to_string()
+            TelemetryOptions::configured(&settings, Tracing::default(), variable, "1")
+                .unwrap_err()
+                .to_string()
         };
         let problem = "must be a URL that begins with http:// or https://";
         assert_eq!(of(nothing), format!("telemetry.otlpEndpoint {problem}"));

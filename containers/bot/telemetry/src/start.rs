@@ -31,7 +31,7 @@ pub enum Level {
 
 /// The options of telemetry.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct TelemetryOptions {
     /// The level without a filter.
     pub level: Level,
     /// A filter in the syntax of `tracing-subscriber`, from `RUST_LOG`. An invalid one is ignored.
@@ -46,7 +46,7 @@ pub struct Options {
     pub version: &'static str,
 }
 
-impl Options {
+impl TelemetryOptions {
     /// Returns options for log lines only.
     pub const fn lines(level: Level, filter: Option<String>, version: &'static str) -> Self {
         Self { level, filter, spans: SpanLog::Roots, collector: None, prometheus: false, version }
@@ -63,7 +63,7 @@ pub struct Telemetry {
 }
 
 /// Starts telemetry, once in a process, inside its tokio runtime. Lines go to standard error.
-pub fn start(redactor: Arc<Redactor>, options: &Options) -> Result<Telemetry, StartError> {
+pub fn start(redactor: Arc<Redactor>, options: &TelemetryOptions) -> Result<Telemetry, StartError> {
     let (subscriber, spans, sending) = subscriber(Arc::clone(&redactor), options, std::io::stderr)?;
     let metrics = if options.prometheus { Some(record(redactor)?) } else { None };
     let upkeep = metrics.clone().map(|metrics| tokio::spawn(metrics.keep_up()).abort_handle());
@@ -84,7 +84,7 @@ fn record(redactor: Arc<Redactor>) -> Result<Metrics, StartError> {
 /// Makes the subscriber, the sink of spans and the sender, without installing them globally.
 pub(crate) fn subscriber<W>(
     redactor: Arc<Redactor>,
-    options: &Options,
+    options: &TelemetryOptions,
     writer: W,
 ) -> Result<(impl Subscriber + Send + Sync + use<W>, Spans<W>, Option<Sending>), StartError>
 where
@@ -102,7 +102,7 @@ where
     Ok((tracing_subscriber::registry().with(lines.with_filter(filter(options))), spans, sending))
 }
 
-fn filter(options: &Options) -> EnvFilter {
+fn filter(options: &TelemetryOptions) -> EnvFilter {
     let default = match options.level {
         Level::Everything => "info",
         Level::Errors => "error",

@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ars_bot_telemetry::{Options, Settings, Tracing, start};
+use ars_bot_telemetry::{Settings, TelemetryOptions, Tracing, start};
 use ars_events::{EndedSpan, EventBody, Redactor, SpanStatus};
 use ars_types::RunId;
 use axum::{Router, body::Bytes, routing::post};
@@ -12,7 +12,7 @@ use prost::Message as _;
 use tokio::{net::TcpListener, sync::mpsc};
 
 /// Timeout of a step, reached only by a hang.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 async fn collector() -> (String, mpsc::UnboundedReceiver<Bytes>) {
     let (sender, bodies) = mpsc::unbounded_channel();
@@ -31,7 +31,7 @@ async fn collector() -> (String, mpsc::UnboundedReceiver<Bytes>) {
 async fn telemetry_covers_every_thread_of_the_process() {
     let (url, mut bodies) = collector().await;
     let settings = Settings { otlp_endpoint: Some(url), prometheus: true };
-    let options = Options::configured(&settings, Tracing::default(), |_| None, "1").unwrap();
+    let options = TelemetryOptions::configured(&settings, Tracing::default(), |_| None, "1").unwrap();
     let mut telemetry = start(Arc::new(Redactor::default()), &options).unwrap();
     let metrics = telemetry.metrics().unwrap().clone();
 
@@ -53,7 +53,7 @@ async fn telemetry_covers_every_thread_of_the_process() {
     });
     elsewhere.join().unwrap();
 
-    assert!(telemetry.finish(PATIENCE).await);
+    assert!(telemetry.finish(TIMEOUT).await);
     let request = ExportTraceServiceRequest::decode(bodies.recv().await.unwrap()).unwrap();
     assert_eq!(request.resource_spans[0].scope_spans[0].spans[0].name, "request");
     let text = metrics.render();

@@ -21,7 +21,7 @@ use tempfile::TempDir;
 
 const RESOURCE: &str = "repo:acme/app";
 /// Time in which a cycle ends on a slow machine.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// The test's own repository needs no confinement.
@@ -130,7 +130,7 @@ impl World {
             if done(&view) {
                 return view;
             }
-            assert!(start.elapsed() < PATIENCE, "not {what}: {view:#}");
+            assert!(start.elapsed() < TIMEOUT, "not {what}: {view:#}");
             std::thread::sleep(Duration::from_millis(50));
         }
     }
@@ -281,7 +281,7 @@ fn stop_ends_commands_before_the_disk_is_removed() {
         let body = json!({ "resource": RESOURCE, "op": "stop-container" }).to_string();
         let stop = residents.send(Route::Debug, Some(RESOURCE.to_owned()), body);
         let (stopped, ended) =
-            tokio::time::timeout(PATIENCE, async { tokio::join!(stop, slow) }).await.unwrap();
+            tokio::time::timeout(TIMEOUT, async { tokio::join!(stop, slow) }).await.unwrap();
         let (stopped, ended) = (stopped.unwrap().body, ended.unwrap().body);
         assert!(ended["error"].as_str().unwrap().starts_with("runtime-replaced"), "{stopped:#} {ended:#}");
     });

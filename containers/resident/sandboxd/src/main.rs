@@ -29,7 +29,7 @@ const HANDED_ON: [&str; 9] = [
 /// Settings of the daemon.
 #[derive(Debug, Parser)]
 #[command(name = "ars-sandboxd", about = "Performs the steps of a resident repository environment")]
-struct Options {
+struct Arguments {
     /// Address to listen on
     #[arg(long, env = "ARS_SANDBOXD_LISTEN", default_value = "0.0.0.0:8080")]
     listen: SocketAddr,
@@ -57,7 +57,7 @@ fn commit_of(file: &Path) -> String {
 #[tokio::main]
 async fn main() -> Result<()> {
     tracing_subscriber::fmt().json().init();
-    let Options { listen, root, homes, token, build_file } = Options::parse();
+    let Arguments { listen, root, homes, token, build_file } = Arguments::parse();
     let token = Secret::parse(Some(token)).context("the bearer is empty")?;
     let environment =
         HANDED_ON.iter().filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?))).collect();

@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn analyzer_output_is_accepted_and_normal() {
-        let made = crate::analyze(&[], &crate::Options::default());
+        let made = crate::analyze(&[], &crate::AnalysisOptions::default());
         let mut made = serde_json::to_value(made).unwrap();
         assert_eq!(check(&made, "diagnosis"), Ok(()));
         let before = made.clone();

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::{get, onboarding, post};
 
 /// Longest wait for a state; only a fault reaches it.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const REPOSITORY: &str = "repo:acme/app";
 /// The shortest budget of provisioning that is accepted.
 const SHORTEST_TIMEOUT_MS: u64 = 10_000;
@@ -54,7 +54,7 @@ fn deadline_of_provisioning_survives_a_kill() {
     worker.kill_and_restart();
     let began = Instant::now();
     while get(&worker.client, "/residents", "read").body["count"] != 0 {
-        assert!(began.elapsed() < PATIENCE, "not in time: {}", worker.log());
+        assert!(began.elapsed() < TIMEOUT, "not in time: {}", worker.log());
         std::thread::sleep(Duration::from_millis(100));
     }
     assert_eq!(post(&worker.client, "/onboard", "admin", &request).status, 202);

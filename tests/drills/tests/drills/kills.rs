@@ -1,6 +1,6 @@
 //! `kill -9` at named points: a new process finishes the run or reports truthfully how it ended.
 
-use ars_tests_drills::{Bot, Coding, Machine, PATIENCE, Traces, comes_true, secrets, until};
+use ars_tests_drills::{Bot, Coding, Machine, TIMEOUT, Traces, comes_true, secrets, until};
 use futures::StreamExt as _;
 use serde_json::json;
 
@@ -79,7 +79,7 @@ async fn drill(deaths: &[&str], end: End) -> Result<(), String> {
         lapse(&machine).await;
     }
     let mut last = machine.bot().await;
-    let is_over = tokio::time::timeout(PATIENCE, over(&machine)).await.is_ok();
+    let is_over = tokio::time::timeout(TIMEOUT, over(&machine)).await.is_ok();
     let status = last.terminate().await;
     logs.push(last.log());
     if !is_over {
@@ -106,7 +106,7 @@ pub async fn dies(machine: &Machine, bot: &mut Bot) -> Result<(), String> {
     .await;
     require(came, || format!("the bot lives on, with {:?} live", machine.state.live()))?;
     // A run may end and its process die right after.
-    let is_dead = is_dead || tokio::time::timeout(PATIENCE, bot.ended()).await.is_ok();
+    let is_dead = is_dead || tokio::time::timeout(TIMEOUT, bot.ended()).await.is_ok();
     require(is_dead, || "the run ended without a death".into())
 }
 

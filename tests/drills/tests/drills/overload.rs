@@ -4,7 +4,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use ars_testkit::Reply;
-use ars_tests_drills::{Bot, Machine, PATIENCE, Setup, secrets};
+use ars_tests_drills::{Bot, Machine, Setup, TIMEOUT, secrets};
 use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use tokio::{
@@ -104,7 +104,7 @@ async fn greedy_client_is_refused_and_others_are_served() {
         stream::iter(asked).buffer_unordered(AT_ONCE[0]).collect::<Vec<_>>().await
     };
     let asked = async { tokio::join!(greedy, ask_by_all(&client, &bot, "busy")) };
-    let (greedy, busy) = tokio::time::timeout(PATIENCE, asked).await.unwrap();
+    let (greedy, busy) = tokio::time::timeout(TIMEOUT, asked).await.unwrap();
     let refused = greedy.iter().filter(|answered| answered.status == 429 && answered.has_time).count();
     let accepted: Vec<_> = greedy.iter().filter(|answered| answered.status == 202).collect();
     assert_eq!(refused + accepted.len(), GREEDY);

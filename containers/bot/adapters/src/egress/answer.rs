@@ -11,7 +11,7 @@ use super::decide::Refused;
 
 /// The error of a body.
 pub(super) type BodyError = Box<dyn std::error::Error + Send + Sync>;
-/// An answer, whose body is our own text or the destination's.
+/// An answer with a text of our own, or with the body of the destination.
 pub(super) type Answer = Response<UnsyncBoxBody<Bytes, BodyError>>;
 
 /// Why a request is not forwarded.

@@ -74,7 +74,7 @@ pub(super) struct Route {
 enum Step {
     /// An operation of git on the repository, by the part of its address behind the repository's.
     Git(GitAccess, &'static str),
-    /// Another repository whose name begins with this one's.
+    /// Another repository with a name that begins like this one's.
     Other,
     Unknown,
 }

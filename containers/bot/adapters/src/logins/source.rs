@@ -37,7 +37,9 @@ impl Logins {
 
     /// Drops a login that the code host rejected. The next one is fresh.
     pub(crate) fn reject(&self, origin: &str, access: GitAccess, login: &Login) {
-        let Some(host) = self.code_host.as_ref().filter(|_| !self.configured.contains_key(origin)) else { return };
+        let Some(host) = self.code_host.as_ref().filter(|_| !self.configured.contains_key(origin)) else {
+            return;
+        };
         let rejected = Secret::parse(Some(login.password.clone()));
         if let (Some(repository), Some(password)) = (host.host().repository_of(origin), rejected) {
             let rejected = GitCredential { user: "", password, expires_at: None };

@@ -32,7 +32,8 @@ async fn trees(is_app: Option<bool>) -> Trees {
     let sandbox = SandboxSettings { kind: Some(SandboxKind::Landlock), ..SandboxSettings::default() };
     let host =
         is_app.map(|is_app| -> Arc<dyn CodeHost> { Arc::new(adapter(&fake, is_app, &Arc::default())) });
-    let provider = GitWorkspaces::new(&folder.path().join("data"), environment, sandbox).with_logins(Logins::new([], host));
+    let provider = GitWorkspaces::new(&folder.path().join("data"), environment, sandbox)
+        .with_logins(Logins::new([], host));
     Trees { fake, provider, folder }
 }
 
@@ -41,8 +42,7 @@ impl Trees {
         let origin = format!("{}/{path}", self.fake.url());
         let repository = Repository { name: "acme/app".to_owned(), origin };
         let thread = ThreadKey::new("test", "c", thread);
-        let request =
-            WorkspaceRequest { repository: Some(&repository), ..WorkspaceRequest::of(&thread) };
+        let request = WorkspaceRequest { repository: Some(&repository), ..WorkspaceRequest::of(&thread) };
         self.provider.open(request, &CancellationToken::new()).await
     }
 

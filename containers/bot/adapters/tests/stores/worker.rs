@@ -11,7 +11,7 @@ use std::{
 use ars_auth::Secret;
 use ars_bot_adapters::stores::{Worker, WorkerStores};
 use ars_bot_ports::{
-    Ledger as _, Memory, RunStore as _, Schedules as _, StoreError, StoreErrorKind, Transcripts as _, trace,
+    Ledger as _, Memory, RunStore as _, Schedules as _, StoreError, StoreErrorKind, Transcripts, trace,
 };
 use ars_events::{EndedSpan, SpanSink};
 use ars_types::StoreKey;

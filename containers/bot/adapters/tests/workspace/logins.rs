@@ -82,7 +82,7 @@ async fn hosted(agents: &[&str]) -> Hosted {
 }
 
 impl Hosted {
-    /// Runs a command, whose output has no token in any form.
+    /// Runs a command and checks that no form of a token is in its output.
     async fn run(&self, command: &str) -> ExecOutcome {
         let outcome = exec(&*self.workspace, command).await;
         let tokens: Vec<String> = self.fake.seen().into_iter().filter_map(|seen| seen.token).collect();

@@ -12,7 +12,7 @@ use ars_auth::{ParsedTokens, TokenMap};
 use ars_bot_adapters::workspace::{Confinement, GitWorkspaces};
 use ars_bot_core::Core;
 use ars_bot_http::HttpState;
-use ars_bot_telemetry::{Options, Telemetry};
+use ars_bot_telemetry::{Telemetry, TelemetryOptions};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 
@@ -150,7 +150,7 @@ fn history_of(core: &Core) -> &'static str {
 fn telemetry(plan: &compose::Plan) -> Result<Telemetry, Failure> {
     let (settings, spans) = (&plan.file.telemetry, plan.file.tracing);
     let version = env!("CARGO_PKG_VERSION");
-    let options = Options::configured(settings, spans, environment::variable, version)
+    let options = TelemetryOptions::configured(settings, spans, environment::variable, version)
         .map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
     ars_bot_telemetry::start(Arc::clone(&plan.redactor), &options)
         .map_err(|error| Failure::InvalidInput(error.to_string()))

@@ -17,7 +17,7 @@ use super::{ConfigError, File, Format, RemoteError, parse};
 /// The prefix of such a path.
 const SCHEME: &str = "state://";
 /// Timeout for an unavailable store, which may be starting too.
-const PATIENCE: Duration = Duration::from_secs(20);
+const READ_TIMEOUT: Duration = Duration::from_secs(20);
 /// First backoff; each further one doubles.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 
@@ -55,7 +55,9 @@ async fn read(newest: impl AsyncFn() -> Result<Option<Value>, StoreError>) -> Re
     let found = loop {
         match newest().await {
             Ok(found) => break found,
-            Err(error) if error.kind == StoreErrorKind::Transient && began.elapsed() + wait < PATIENCE => {
+            Err(error)
+                if error.kind == StoreErrorKind::Transient && began.elapsed() + wait < READ_TIMEOUT =>
+            {
                 sleep(wait).await;
                 wait *= 2;
             }
@@ -120,8 +122,8 @@ mod tests {
     async fn unavailable_store_times_out() {
         let began = Instant::now();
         let refused = asked(vec![Err(StoreErrorKind::Transient)]).await.unwrap_err();
-        assert!(matches!(refused, RemoteError::Store(_)) && began.elapsed() < PATIENCE);
-        assert!(began.elapsed() > PATIENCE / 4, "{:?}", began.elapsed());
+        assert!(matches!(refused, RemoteError::Store(_)) && began.elapsed() < READ_TIMEOUT);
+        assert!(began.elapsed() > READ_TIMEOUT / 4, "{:?}", began.elapsed());
     }
 
     #[tokio::test]

@@ -9,7 +9,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::support::{Machine, PATIENCE, SERVE, Server};
+use crate::support::{Machine, SERVE, Server, TIMEOUT};
 
 /// Connections of the drill.
 ///
@@ -22,7 +22,7 @@ const OTHER_FILES: u64 = 256;
 
 /// Asks the probe on a new connection.
 async fn is_healthy(server: &Server) -> bool {
-    let answer = timeout(PATIENCE, reqwest::get(format!("{}/healthz", server.url())));
+    let answer = timeout(TIMEOUT, reqwest::get(format!("{}/healthz", server.url())));
     answer.await.expect("the probe is answered").is_ok_and(|answer| answer.status() == 200)
 }
 
@@ -30,7 +30,7 @@ async fn half_open(server: SocketAddr, peer: u64) -> Option<TcpStream> {
     let socket = TcpSocket::new_v4().unwrap();
     let [.., high, low] = peer.to_be_bytes();
     socket.bind(SocketAddr::from((Ipv4Addr::new(127, 1, high, low), 0))).unwrap();
-    let mut stream = timeout(PATIENCE, socket.connect(server)).await.expect("it is accepted").ok()?;
+    let mut stream = timeout(TIMEOUT, socket.connect(server)).await.expect("it is accepted").ok()?;
     // One that is closed already fails here.
     stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n").await.ok()?;
     Some(stream)
@@ -61,7 +61,7 @@ async fn half_open_connections_starve_nobody() {
     }
     let mut answer = Vec::new();
     // A reset after the answer ends it too.
-    let _ = timeout(PATIENCE, rejected.last_mut().unwrap().read_to_end(&mut answer)).await.expect("closed");
+    let _ = timeout(TIMEOUT, rejected.last_mut().unwrap().read_to_end(&mut answer)).await.expect("closed");
     assert!(answer.starts_with(b"HTTP/1.1 429 "), "{answer:?}");
     drop(held);
     server.terminate().await.assert_code(0);

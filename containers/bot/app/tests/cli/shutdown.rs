@@ -5,7 +5,7 @@ use ars_testkit::{FakeAnthropic, Reply};
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::support::{Machine, PATIENCE, Running, SERVE, Server, answering, gated};
+use crate::support::{Machine, Running, SERVE, Server, TIMEOUT, answering, gated};
 
 #[tokio::test]
 async fn sigterm_drains_and_leaves_a_record() {
@@ -126,7 +126,7 @@ async fn signal_during_the_start_ends_it() {
         let arguments = [&SERVE[..], &["--config", "state://base", "--state-url", &url]].concat();
         let running = Running::start(machine.ars(&arguments).env("MEMORY_TOKEN", "state-token"));
         let asked =
-            tokio::time::timeout(PATIENCE, worker.accept()).await.expect("it asks for its configuration");
+            tokio::time::timeout(TIMEOUT, worker.accept()).await.expect("it asks for its configuration");
         running.signal(signal);
         let ended = running.ended().await;
         ended.assert_code(code);

@@ -25,7 +25,7 @@ use tokio::{
 };
 
 /// Timeout of a test's step, reached only by a hang.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 /// A value that an agent's shell must not see.
 pub const CANARY: &str = "canary-7f3a9c51e2";
 /// The ingress token of [`Server::start`].
@@ -135,7 +135,7 @@ impl Machine {
         Server::start(&mut self.ars_with(model_url, &SERVE)).await
     }
 
-    /// The same, whose run pages show all runs to this machine.
+    /// The same, with run pages that show all runs to this machine.
     pub async fn serve_openly(&self, model_url: &str) -> Server {
         let config = self.file("open.toml", "[grants.\"access:loopback\"]\nchannels = \"all\"\n");
         Server::start(self.ars_with(model_url, &SERVE).env("SERVICE_CONFIG", config)).await
@@ -181,7 +181,7 @@ impl Gate {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        timeout(PATIENCE, begun).await.expect("a clone begins");
+        timeout(TIMEOUT, begun).await.expect("a clone begins");
     }
 
     fn is_cloning(&self) -> bool {
@@ -228,7 +228,7 @@ pub struct TcpGate {
 impl TcpGate {
     pub async fn wait_until_begun(&self) {
         let mut begun = self.begun.subscribe();
-        timeout(PATIENCE, begun.wait_for(|begun| *begun)).await.expect("somebody connects").unwrap();
+        timeout(TIMEOUT, begun.wait_for(|begun| *begun)).await.expect("somebody connects").unwrap();
     }
 
     pub fn open(&self) {
@@ -238,7 +238,7 @@ impl TcpGate {
 
 /// Runs a command to its end.
 pub async fn run(command: &mut Command) -> Ended {
-    timeout(PATIENCE, command.output()).await.expect("the command ends").unwrap().into()
+    timeout(TIMEOUT, command.output()).await.expect("the command ends").unwrap().into()
 }
 
 /// Runs a command with this on its standard input.
@@ -247,7 +247,7 @@ pub async fn run_with_input(command: &mut Command, input: &str) -> Ended {
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(input.as_bytes()).await.unwrap();
     drop(stdin);
-    timeout(PATIENCE, child.wait_with_output()).await.expect("the command ends").unwrap().into()
+    timeout(TIMEOUT, child.wait_with_output()).await.expect("the command ends").unwrap().into()
 }
 
 impl Running {
@@ -260,14 +260,14 @@ impl Running {
 
     /// The next line of standard output.
     pub async fn line(&mut self) -> String {
-        let line = timeout(PATIENCE, self.stdout.next_line()).await.expect("a line comes");
+        let line = timeout(TIMEOUT, self.stdout.next_line()).await.expect("a line comes");
         line.unwrap().expect("standard output goes on")
     }
 
     /// Reads standard error until a line contains this text.
     pub async fn wait_for(&mut self, words: &str) -> String {
         loop {
-            let line = timeout(PATIENCE, self.stderr.next_line()).await;
+            let line = timeout(TIMEOUT, self.stderr.next_line()).await;
             let line = line.unwrap_or_else(|_| panic!("no {words:?} in {:#?}", self.said)).unwrap();
             let line = line.unwrap_or_else(|| panic!("no {words:?} in {:#?}", self.said));
             self.said.push(line.clone());
@@ -294,7 +294,7 @@ impl Running {
             self.stderr.into_inner().read_to_string(&mut rest).await.unwrap();
             (stdout, rest, self.child.wait().await.unwrap())
         };
-        let (stdout, rest, status) = timeout(PATIENCE, rest).await.expect("the process ends");
+        let (stdout, rest, status) = timeout(TIMEOUT, rest).await.expect("the process ends");
         self.said.push(rest);
         Ended { code: status.code(), stdout, stderr: self.said.join("\n") }
     }
@@ -365,7 +365,7 @@ impl Server {
     pub async fn ask_once(&self, key: &str, body: &Value) -> (u16, Value) {
         let request = self.client.post(format!("{}/ingress", self.url)).bearer_auth(TOKEN).json(body);
         let request = request.header("idempotency-key", key).send();
-        let response = timeout(PATIENCE, request).await.expect("an answer comes").unwrap();
+        let response = timeout(TIMEOUT, request).await.expect("an answer comes").unwrap();
         (response.status().as_u16(), response.json().await.unwrap())
     }
 
@@ -373,7 +373,7 @@ impl Server {
     pub fn ask_later(&self, body: &Value) -> JoinHandle<(u16, Value)> {
         let request = self.client.post(format!("{}/ingress", self.url)).bearer_auth(TOKEN).json(body);
         tokio::spawn(async move {
-            let response = timeout(PATIENCE, request.send()).await.expect("an answer comes").unwrap();
+            let response = timeout(TIMEOUT, request.send()).await.expect("an answer comes").unwrap();
             (response.status().as_u16(), response.json().await.unwrap())
         })
     }
@@ -398,7 +398,7 @@ impl Server {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        timeout(PATIENCE, polled).await.expect("the probe shows it")
+        timeout(TIMEOUT, polled).await.expect("the probe shows it")
     }
 
     /// Sends SIGTERM.

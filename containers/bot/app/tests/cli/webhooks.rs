@@ -16,7 +16,7 @@ use ars_testkit::{
 use ars_types::UnixMillis;
 use serde_json::{Value, json};
 
-use crate::support::{CANARY, Machine, PATIENCE, SERVE, Server, gated};
+use crate::support::{CANARY, Machine, SERVE, Server, TIMEOUT, gated};
 
 /// The secret of the webhooks, which no output may contain.
 const SECRET: &str = "canary-7f3a9c51e2-webhook";
@@ -81,7 +81,7 @@ impl World {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        let found = tokio::time::timeout(PATIENCE, found).await;
+        let found = tokio::time::timeout(TIMEOUT, found).await;
         found.unwrap_or_else(|_| panic!("no {words:?} in {:#?}", self.comments()))
     }
 }

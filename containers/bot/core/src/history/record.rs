@@ -1,6 +1,6 @@
 //! Builds a run's record from its state in the registry (docs/reference/runs.md#record).
 
-use ars_friction::{Interval, Options, analyze};
+use ars_friction::{AnalysisOptions, Interval, analyze};
 use ars_runs::{COST, RunRecord, SCHEMA_WITH_SPANS, budget};
 use ars_types::{RunStatus, UnixMillis};
 use serde_json::{Map, Value};
@@ -38,7 +38,11 @@ pub fn record(run: &LiveRun, end: RunTotals) -> RunRecord {
     let facts = &run.facts;
     // The requester's wait: from the request, which precedes the run, to the end.
     let window = Interval { start: facts.received_at, end: end.finished_at };
-    let options = Options { window: Some(window), schema: Some(SCHEMA_WITH_SPANS), ..Options::default() };
+    let options = AnalysisOptions {
+        window: Some(window),
+        schema: Some(SCHEMA_WITH_SPANS),
+        ..AnalysisOptions::default()
+    };
     let diagnosis = analyze(&events, &options);
     let record = RunRecord {
         id: run.id.clone(),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::*;
 
 /// Timeout for a store that answers.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// One document with compare-and-swap; tests can write to it concurrently, or make it unavailable.
 #[derive(Default)]
@@ -80,7 +80,7 @@ fn of_user(id: &str, name: &str) -> Value {
 
 async fn over(shared: &Arc<Shared>) -> Overrides {
     let overrides = unasked(shared);
-    overrides.refresh(PATIENCE).await.unwrap();
+    overrides.refresh(TIMEOUT).await.unwrap();
     overrides
 }
 
@@ -158,7 +158,7 @@ async fn unsaved_change_never_takes_effect() {
     let down = overrides.change(set(Target::User("U1"), "coding")).await;
     assert!(matches!(down, Err(ChangeError::Unavailable(LoadError::Store(_)))));
     assert_eq!(*overrides.current(), Scopes::default());
-    assert!(matches!(unasked(&shared).refresh(PATIENCE).await, Err(LoadError::Store(_))));
+    assert!(matches!(unasked(&shared).refresh(TIMEOUT).await, Err(LoadError::Store(_))));
 }
 
 #[tokio::test]
@@ -166,7 +166,7 @@ async fn invalid_document_is_never_overwritten() {
     let shared = Arc::new(Shared::default());
     let overrides = over(&shared).await;
     shared.write(json!({ "channels": { "C1": { "agent": "hunter2 hunter2" } } }));
-    let error = unasked(&shared).refresh(PATIENCE).await.err().unwrap();
+    let error = unasked(&shared).refresh(TIMEOUT).await.err().unwrap();
     assert!(matches!(&error, LoadError::Malformed(fault) if !fault.to_string().contains("hunter2")));
     let changed = overrides.change(set(Target::User("U1"), "coding")).await;
     assert!(matches!(changed, Err(ChangeError::Unavailable(LoadError::Malformed(_)))));
@@ -179,7 +179,7 @@ async fn failed_first_load_is_retried() {
     shared.write(of_user("U1", "coding"));
     *shared.is_down.lock().unwrap() = true;
     let overrides = unasked(&shared);
-    assert!(overrides.refresh(PATIENCE).await.is_err());
+    assert!(overrides.refresh(TIMEOUT).await.is_err());
     let (found, ()) = tokio::join!(changed(&overrides), async {
         tokio::time::advance(3 * REFRESH_EVERY).await;
         *shared.is_down.lock().unwrap() = false;
@@ -194,10 +194,10 @@ async fn foreign_change_applies_within_the_interval() {
     there.change(set(Target::User("U1"), "review")).await.unwrap();
     let began = tokio::time::Instant::now();
     assert_eq!(changed(&here).await, there.current());
-    assert!(began.elapsed() <= REFRESH_EVERY + PATIENCE);
+    assert!(began.elapsed() <= REFRESH_EVERY + TIMEOUT);
     // A local change is based on theirs, and a poll does not undo it.
     here.change(set(Target::Channel("C1"), "coding")).await.unwrap();
-    here.refresh(PATIENCE).await.unwrap();
+    here.refresh(TIMEOUT).await.unwrap();
     assert_eq!((here.current().users.len(), here.current().channels.len()), (1, 1));
 }
 
@@ -207,8 +207,8 @@ async fn failed_poll_keeps_the_overrides() {
     shared.write(of_user("U1", "coding"));
     let overrides = over(&shared).await;
     *shared.is_down.lock().unwrap() = true;
-    assert!(matches!(overrides.refresh(PATIENCE).await, Err(LoadError::Store(_))));
+    assert!(matches!(overrides.refresh(TIMEOUT).await, Err(LoadError::Store(_))));
     let _stuck = overrides.changing.lock().await;
-    assert!(matches!(overrides.refresh(PATIENCE).await, Err(LoadError::Timeout)));
+    assert!(matches!(overrides.refresh(TIMEOUT).await, Err(LoadError::Timeout)));
     assert_eq!(overrides.current().document().unwrap(), of_user("U1", "coding"));
 }

@@ -208,7 +208,7 @@ async fn ledger_outage_leaves_registry_and_history() {
     assert!(active.active.is_empty() && active.store_unavailable);
     for finished in [false, true] {
         let request = PageRequest { active: true, finished, limit: LIMIT, ..PageRequest::default() };
-        let page = queries.page(&member(), &request).await;
+        let page = queries.list_entries(&member(), &request).await;
         assert_eq!((page.runs.len(), page.store_unavailable), (usize::from(finished), true));
     }
     assert_eq!(pair.ledger.count("live") - before, 1);

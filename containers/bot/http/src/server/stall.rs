@@ -92,31 +92,31 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(30);
+    const TIMEOUT: Duration = Duration::from_secs(30);
 
     #[tokio::test(start_paused = true)]
     async fn unread_write_times_out() {
         let (near, _far) = duplex(16);
-        let mut stalled = Stall::new(near, PATIENCE);
+        let mut stalled = Stall::new(near, TIMEOUT);
         let began = Instant::now();
         let failed = stalled.write_all(&[0; 17]).await.unwrap_err();
-        assert_eq!((failed.kind(), began.elapsed()), (io::ErrorKind::TimedOut, PATIENCE));
+        assert_eq!((failed.kind(), began.elapsed()), (io::ErrorKind::TimedOut, TIMEOUT));
     }
 
     #[tokio::test(start_paused = true)]
     async fn slow_reader_keeps_its_connection() {
         let (near, mut far) = duplex(1);
-        let mut slow = Stall::new(near, PATIENCE);
+        let mut slow = Stall::new(near, TIMEOUT);
         let reading = async {
             for _ in 0..8 {
-                tokio::time::sleep(PATIENCE - Duration::from_secs(1)).await;
+                tokio::time::sleep(TIMEOUT - Duration::from_secs(1)).await;
                 far.read_u8().await.unwrap();
             }
         };
         let (written, ()) = tokio::join!(slow.write_all(&[0; 8]), reading);
         written.unwrap();
         // Without a pending write there is no timeout.
-        let idle = timeout(PATIENCE * 10, far.read_u8()).await;
+        let idle = timeout(TIMEOUT * 10, far.read_u8()).await;
         assert!(idle.is_err());
         slow.write_all(&[1]).await.unwrap();
     }

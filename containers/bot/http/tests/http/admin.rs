@@ -8,7 +8,7 @@ use ars_bot_core::settings::Settings;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
-use super::{support::Bot, wire::PATIENCE};
+use super::{support::Bot, wire::TIMEOUT};
 
 const CRASH: &str = "/admin/crash";
 const AUTHORIZE: &str = "/admin/restart/authorize";
@@ -73,7 +73,7 @@ async fn a_crash_is_answered_and_then_happens() {
     // Without a ledger there is no generation.
     let pid = std::process::id();
     assert_eq!((status, body), (202, json!({ "ok": true, "generation": null, "pid": pid })));
-    tokio::time::timeout(PATIENCE, bot.crashed.notified()).await.unwrap();
+    tokio::time::timeout(TIMEOUT, bot.crashed.notified()).await.unwrap();
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::{
     scripted_ledger::{Fault, ScriptedLedger},
     support::{Bot, TOKENS},
-    wire::PATIENCE,
+    wire::TIMEOUT,
 };
 
 struct NoChannels;
@@ -38,7 +38,7 @@ fn request(bot: &Bot, token: &str, key: &str, body: &Value) -> RequestBuilder {
 }
 
 async fn ask(bot: &Bot, token: &str, key: &str, body: &Value) -> (u16, Value) {
-    let response = timeout(PATIENCE, request(bot, token, key, body).send()).await.unwrap().unwrap();
+    let response = timeout(TIMEOUT, request(bot, token, key, body).send()).await.unwrap().unwrap();
     (response.status().as_u16(), response.json().await.unwrap())
 }
 
@@ -77,7 +77,7 @@ async fn concurrent_requests_share_one_run() {
     bot.script(&["shared"]);
     let body = json!({"text": "x"});
     let first = tokio::spawn(request(&bot, "good", "k", &body).send());
-    timeout(PATIENCE, bot.model.called.notified()).await.unwrap();
+    timeout(TIMEOUT, bot.model.called.notified()).await.unwrap();
     // The caller of the first request disconnects.
     first.abort();
     let second = tokio::spawn(request(&bot, "good", "k", &body).send());
@@ -116,7 +116,7 @@ async fn another_process_answers_from_the_record() {
     bot.script(&["kept"]);
     let body = json!({"text": "x"});
     let first = tokio::spawn(request(&bot, "good", "k", &body).send());
-    timeout(PATIENCE, bot.model.called.notified()).await.unwrap();
+    timeout(TIMEOUT, bot.model.called.notified()).await.unwrap();
     // It waits for the end of the other process's run.
     let waiting = tokio::spawn(request(&other, "good", "k", &body).send());
     ledger.until(|ledger| ledger.count("live") > 0).await;
@@ -125,7 +125,7 @@ async fn another_process_answers_from_the_record() {
     other.store.insert(ledger.recorded().await);
     // Its listing of live runs expires.
     other.clock.advance(10_000);
-    let waited = timeout(PATIENCE, waiting).await.unwrap().unwrap().unwrap();
+    let waited = timeout(TIMEOUT, waiting).await.unwrap().unwrap().unwrap();
     assert_eq!((waited.status().as_u16(), waited.json().await.unwrap()), (200, first.clone()));
     assert_eq!(ask(&other, "good", "k", &body).await, (200, first));
     other.store.records.lock().unwrap().clear();
@@ -162,7 +162,7 @@ async fn rejected_request_frees_its_key() {
     assert_eq!(answered.1["reply"], "now");
     let denied = ask(&bot, "good", "h", &json!({"text": "help"})).await;
     assert_eq!((denied.0, denied.1.get("run")), (200, None));
-    assert!(bot.core.drain(PATIENCE).await);
+    assert!(bot.core.drain(TIMEOUT).await);
     assert_eq!(ask(&bot, "good", "k", &json!({"text": "x"})).await, answered);
     assert_eq!(ask(&bot, "good", "h", &json!({"text": "help"})).await.0, 503);
     assert_eq!(ask(&bot, "good", "new", &json!({"text": "x"})).await.0, 503);

@@ -19,7 +19,7 @@ use super::{
     remote_runs::NoChannels,
     scripted_ledger::ScriptedLedger,
     support::{Bot, TOKENS, public},
-    wire::{PATIENCE, exchange, rest},
+    wire::{TIMEOUT, exchange, rest},
 };
 
 async fn post(bot: &Bot, token: &str, body: impl Into<reqwest::Body>) -> Response {
@@ -135,7 +135,7 @@ async fn async_request_answers_at_run_creation() {
     assert_eq!((status, answer), (202, expected));
     assert_eq!(bot.core.registry().get(&id).unwrap().finished, None);
     bot.model.gate.notify_one();
-    assert!(bot.core.drain(PATIENCE).await);
+    assert!(bot.core.drain(TIMEOUT).await);
     assert_eq!(bot.store.records.lock().unwrap()[id.as_str()].status, RunStatus::Completed);
 }
 
@@ -147,7 +147,7 @@ async fn handed_off_run_answers_its_waiting_caller() {
     bot.model.gated.store(true, std::sync::atomic::Ordering::Relaxed);
     let handed_off = async {
         bot.model.called.notified().await;
-        assert!(bot.core.drain(PATIENCE).await);
+        assert!(bot.core.drain(TIMEOUT).await);
     };
     let body = json!({"text": "x"}).to_string();
     let (response, ()) = tokio::join!(post(&bot, "good", body), handed_off);
@@ -162,7 +162,7 @@ async fn handed_off_run_answers_its_waiting_caller() {
 #[tokio::test]
 async fn drain_rejects_with_retry_after() {
     let bot = Bot::start().await;
-    assert!(bot.core.drain(PATIENCE).await);
+    assert!(bot.core.drain(TIMEOUT).await);
     for is_async in [false, true] {
         let response = post(&bot, "good", json!({"text": "x", "async": is_async}).to_string()).await;
         assert_eq!(response.headers()["retry-after"], "5");
@@ -196,10 +196,10 @@ async fn disconnect_does_not_stop_the_run() {
         body.len()
     );
     stream.write_all((head + &body).as_bytes()).await.unwrap();
-    timeout(PATIENCE, bot.model.called.notified()).await.unwrap();
+    timeout(TIMEOUT, bot.model.called.notified()).await.unwrap();
     drop(stream);
     bot.model.gate.notify_one();
-    assert!(bot.core.drain(PATIENCE).await);
+    assert!(bot.core.drain(TIMEOUT).await);
     let records = bot.store.records.lock().unwrap();
     assert_eq!(records.values().map(|record| record.status).collect::<Vec<_>>(), [RunStatus::Completed]);
 }
@@ -276,9 +276,9 @@ async fn endless_chunked_body_gets_413() {
         sent
     });
     let mut answer = [0; 12];
-    timeout(PATIENCE, read.read_exact(&mut answer)).await.unwrap().unwrap();
+    timeout(TIMEOUT, read.read_exact(&mut answer)).await.unwrap().unwrap();
     assert_eq!(&answer, b"HTTP/1.1 413");
-    let sent = timeout(PATIENCE, uploading).await.unwrap().unwrap();
+    let sent = timeout(TIMEOUT, uploading).await.unwrap().unwrap();
     // Kernel buffers on both sides hold some unread bytes, but not the rest of the upload.
     assert!(sent < 20_000_000, "{sent} bytes were taken");
 }
@@ -294,7 +294,7 @@ async fn rejected_upload_is_blocked_not_reset() {
     let sending = async { while write.write_all(chunk.as_bytes()).await.is_ok() {} };
     assert!(timeout(Duration::from_millis(300), sending).await.is_err(), "the connection was reset");
     let mut answer = [0; 12];
-    timeout(PATIENCE, read.read_exact(&mut answer)).await.unwrap().unwrap();
+    timeout(TIMEOUT, read.read_exact(&mut answer)).await.unwrap().unwrap();
     assert_eq!(&answer, b"HTTP/1.1 401");
 }
 
@@ -360,7 +360,7 @@ async fn run_of_a_command_is_named() {
     assert!(!answer.to_string().contains(&run.token));
     let (status, answer) = told(post(&bot, "op", ask(true)).await).await;
     assert_eq!((status, &answer["threadKey"]), (202, &json!("http:default:default")));
-    assert!(bot.core.drain(PATIENCE).await);
+    assert!(bot.core.drain(TIMEOUT).await);
     assert_eq!(bot.store.records.lock().unwrap().len(), 2);
     assert!(bot.model.asked.lock().unwrap().is_empty());
 }

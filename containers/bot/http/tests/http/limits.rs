@@ -11,7 +11,7 @@ use tokio::{
 
 use super::{
     support::{Bot, by_token, live_path},
-    wire::PATIENCE,
+    wire::TIMEOUT,
 };
 
 fn connections(max: usize, max_per_peer: usize) -> ConnectionLimits {
@@ -29,7 +29,7 @@ async fn half_open(bot: &Bot) -> TcpStream {
 async fn sent(mut stream: TcpStream) -> String {
     let mut answer = Vec::new();
     // A reset ends it too.
-    let _ = timeout(PATIENCE, stream.read_to_end(&mut answer)).await.unwrap();
+    let _ = timeout(TIMEOUT, stream.read_to_end(&mut answer)).await.unwrap();
     String::from_utf8(answer).unwrap()
 }
 
@@ -85,5 +85,5 @@ async fn streams_are_limited_per_peer_and_in_all() {
             tokio::task::yield_now().await;
         }
     };
-    timeout(PATIENCE, again).await.unwrap();
+    timeout(TIMEOUT, again).await.unwrap();
 }

@@ -91,7 +91,7 @@ async fn full_service_refuses_or_queues() {
 
     bot.model.gated.store(false, Ordering::Relaxed);
     bot.model.gate.notify_one();
-    assert!(bot.core.idle(super::wire::PATIENCE).await);
+    assert!(bot.core.idle(super::wire::TIMEOUT).await);
     let run = read().await;
     assert_eq!((&run["status"], run.get("queuePosition")), (&json!("completed"), None));
 }

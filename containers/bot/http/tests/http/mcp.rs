@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::{
     support::{Bot, record},
-    wire::{PATIENCE, exchange},
+    wire::{TIMEOUT, exchange},
 };
 
 /// `good` may dispatch and read runs, `reader` only read, `none` nothing, and `pinned` has a channel.
@@ -259,7 +259,7 @@ async fn failures_of_dispatch_have_codes() {
     // A run that fails is a reply, as on the ingress.
     let answer = tool(&bot, "good", "dispatch", json!({"text": "x"})).await;
     assert!(!text(&answer).is_empty());
-    assert!(bot.core.drain(PATIENCE).await);
+    assert!(bot.core.drain(TIMEOUT).await);
     let answer = tool(&bot, "good", "dispatch", json!({"text": "x"})).await;
     assert!(failed(-32004, "unavailable")(&answer), "{answer}");
     let answer = tool(&bot, "reader", "dispatch", json!({"text": "x"})).await;
@@ -299,10 +299,10 @@ async fn disconnect_does_not_stop_the_run() {
     let params = json!({"name": "dispatch", "arguments": {"text": "x"}});
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
     let sending = tokio::spawn(request(&bot, "good").body(body).send());
-    timeout(PATIENCE, bot.model.called.notified()).await.unwrap();
+    timeout(TIMEOUT, bot.model.called.notified()).await.unwrap();
     sending.abort();
     bot.model.gate.notify_one();
-    assert!(bot.core.drain(PATIENCE).await);
+    assert!(bot.core.drain(TIMEOUT).await);
     let records = bot.store.records.lock().unwrap();
     assert_eq!(records.values().map(|record| record.status).collect::<Vec<_>>(), [RunStatus::Completed]);
 }

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::{
     support::{Bot, record},
-    wire::PATIENCE,
+    wire::TIMEOUT,
 };
 
 /// `pinned` may stop the runs of its channel, `reader` may not dispatch.
@@ -82,7 +82,7 @@ async fn ended(bot: &Bot, token: &str, id: &Value) -> Value {
             }
         }
     };
-    timeout(PATIENCE, polling).await.unwrap()
+    timeout(TIMEOUT, polling).await.unwrap()
 }
 
 #[tokio::test]
@@ -309,7 +309,7 @@ async fn task_outlives_its_process() {
     bot.script(&["kept"]);
     let (_, created) = tool(&bot, "good", with_tasks(), "dispatch", json!({"text": "x"})).await;
     let completed = ended(&bot, "good", &created["taskId"]).await;
-    assert!(bot.core.drain(PATIENCE).await);
+    assert!(bot.core.drain(TIMEOUT).await);
     let next = Bot::start_with(TOKENS, Settings::default()).await;
     *next.store.records.lock().unwrap() = bot.store.records.lock().unwrap().clone();
     let (_, found) = task(&next, "good", "tasks/get", &created["taskId"]).await;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     support::Bot,
-    wire::{PATIENCE, exchange, until},
+    wire::{TIMEOUT, exchange, until},
 };
 
 async fn get(bot: &Bot, path: &str) -> (u16, Value) {
@@ -68,7 +68,7 @@ async fn pages_end_with_their_runs_without_history() {
 #[tokio::test]
 async fn a_drain_shows_in_the_probe() {
     let bot = Bot::start().await;
-    assert!(bot.core.drain(PATIENCE).await);
+    assert!(bot.core.drain(TIMEOUT).await);
     let (_, body) = get(&bot, "/healthz").await;
     assert_eq!(
         (&body["draining"], &body["drainStartedAt"]),
@@ -109,6 +109,6 @@ async fn a_shutdown_ends_streams_and_idle_connections() {
     tokio::io::AsyncWriteExt::write_all(&mut stream, head.as_bytes()).await.unwrap();
     let mut text = String::new();
     until(&mut stream, &mut text, run.id().as_str()).await;
-    tokio::time::timeout(PATIENCE, bot.stop()).await.unwrap();
+    tokio::time::timeout(TIMEOUT, bot.stop()).await.unwrap();
     assert!(reqwest::get(bot.url("/healthz")).await.is_err());
 }

@@ -11,7 +11,7 @@ use tokio::{io::AsyncWriteExt, net::TcpStream, time::timeout};
 
 use super::{
     support::{Bot, record, say},
-    wire::{PATIENCE, until},
+    wire::{TIMEOUT, until},
 };
 
 /// A client of one stream.
@@ -38,7 +38,7 @@ impl Viewer {
     /// Reads until this many frames have arrived.
     async fn at_least(&mut self, count: usize) -> &[Frame] {
         while self.frames.len() < count {
-            let chunk = timeout(PATIENCE, self.chunks.next()).await.unwrap().unwrap().unwrap();
+            let chunk = timeout(TIMEOUT, self.chunks.next()).await.unwrap().unwrap().unwrap();
             self.frames.extend(self.decoder.push(&chunk));
         }
         &self.frames
@@ -46,7 +46,7 @@ impl Viewer {
 
     /// Reads to the end of the stream.
     async fn into_end(mut self) -> Vec<Frame> {
-        while let Some(chunk) = timeout(PATIENCE, self.chunks.next()).await.unwrap() {
+        while let Some(chunk) = timeout(TIMEOUT, self.chunks.next()).await.unwrap() {
             self.frames.extend(self.decoder.push(&chunk.unwrap()));
         }
         self.frames

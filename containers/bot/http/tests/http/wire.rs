@@ -12,7 +12,7 @@ use tokio::{
 use super::support::Bot;
 
 /// Timeout of a wait. A test that reaches it has failed.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Sends the bytes and reads until the server closes.
 pub async fn exchange(bot: &Bot, bytes: &[u8]) -> String {
@@ -24,7 +24,7 @@ pub async fn exchange(bot: &Bot, bytes: &[u8]) -> String {
 /// Reads until the server closes.
 pub async fn rest(stream: &mut TcpStream) -> String {
     let mut answer = Vec::new();
-    timeout(PATIENCE, stream.read_to_end(&mut answer)).await.unwrap().unwrap();
+    timeout(TIMEOUT, stream.read_to_end(&mut answer)).await.unwrap().unwrap();
     String::from_utf8(answer).unwrap()
 }
 
@@ -35,7 +35,7 @@ pub async fn until(stream: &mut TcpStream, text: &mut String, mark: &str) {
     let mut searched = 0;
     while !text.as_bytes()[searched..].windows(mark.len()).any(|window| window == mark.as_bytes()) {
         searched = text.len().saturating_sub(mark.len());
-        let read = timeout(PATIENCE, stream.read(&mut chunk)).await.unwrap().unwrap();
+        let read = timeout(TIMEOUT, stream.read(&mut chunk)).await.unwrap().unwrap();
         assert_ne!(read, 0, "closed before {mark:?}; so far: {text}");
         text.push_str(std::str::from_utf8(&chunk[..read]).unwrap());
     }

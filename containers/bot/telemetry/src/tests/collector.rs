@@ -10,7 +10,7 @@ use opentelemetry_proto::tonic::{
 };
 use serde_json::json;
 
-use super::support::{Collector, PATIENCE, RUN, TRACE, TestSpan, exported};
+use super::support::{Collector, RUN, TIMEOUT, TRACE, TestSpan, exported};
 
 fn attribute(attributes: &[KeyValue], name: &str) -> Option<any_value::Value> {
     attributes.iter().find(|attribute| attribute.key == name)?.value.clone()?.value
@@ -37,7 +37,7 @@ async fn run_is_one_trace_of_linked_spans() {
         TestSpan { error: Some("failed".into()), ..TestSpan::new("s2", Some("s1"), "run.agent") }.end(spans);
         TestSpan::new("s1", None, "request").end(spans);
     });
-    assert!(sending.finish(PATIENCE).await);
+    assert!(sending.finish(TIMEOUT).await);
 
     let resources = collector.resources();
     let resource = resources[0].resource.as_ref().unwrap();
@@ -78,7 +78,7 @@ async fn unlogged_spans_are_sent() {
         TestSpan::new("s2", Some("s1"), "tool.bash").end(spans);
         tracing::info!("not a span");
     });
-    assert!(sending.finish(PATIENCE).await);
+    assert!(sending.finish(TIMEOUT).await);
     assert_eq!(written.lines().len(), 1, "of a span with a parent there is no line");
     assert_eq!(collector.spans().len(), 1);
 }
@@ -89,7 +89,7 @@ async fn spans_are_batched() {
     let (_, sending) = exported(Redactor::default(), &collector.url, |spans| {
         (0..1_000).for_each(|_| TestSpan::new("s1", None, "request").end(spans));
     });
-    assert!(sending.finish(PATIENCE).await);
+    assert!(sending.finish(TIMEOUT).await);
     assert_eq!(collector.spans().len(), 1_000);
     // The processor sends a batch when 512 spans are queued, then the rest of the queue, and at the end later ones.
     assert!((2..=3).contains(&collector.bodies(1).await.len()));
@@ -120,7 +120,7 @@ fn rejected_batch_is_counted() {
             TestSpan::new("s1", None, "request").end(spans);
             TestSpan::new("s2", None, "request").end(spans);
         });
-        assert!(sending.finish(PATIENCE).await);
+        assert!(sending.finish(TIMEOUT).await);
         assert_eq!(collector.bodies(1).await.len(), 1);
     });
     assert_counted(&text, "ars_telemetry_spans_dropped_total{reason=\"export\"} 2");
@@ -138,7 +138,7 @@ fn hanging_collector_drops_spans_beyond_the_limit() {
         collector.bodies(1).await;
         let asked = Instant::now();
         assert!(!sending.finish(Duration::from_millis(50)).await, "something was left");
-        assert!(asked.elapsed() < PATIENCE, "the end is bounded");
+        assert!(asked.elapsed() < TIMEOUT, "the end is bounded");
     });
     // No request ended while the spans did: all but 2,048 pending ones were dropped.
     assert_counted(&text, "ars_telemetry_spans_dropped_total{reason=\"queue\"} 2952");
@@ -150,7 +150,7 @@ fn unreachable_collector_is_counted() {
         let (_, sending) = exported(Redactor::default(), "http://127.0.0.1:1", |spans| {
             TestSpan::new("s1", None, "request").end(spans);
         });
-        assert!(sending.finish(PATIENCE).await, "it gives up by itself");
+        assert!(sending.finish(TIMEOUT).await, "it gives up by itself");
     });
     assert_counted(&text, "ars_telemetry_spans_dropped_total{reason=\"export\"} 1");
 }

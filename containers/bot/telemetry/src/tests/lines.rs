@@ -4,7 +4,7 @@ use ars_events::Redactor;
 use serde_json::{Value, json};
 
 use super::support::{RUN, TRACE, TestSpan, Written, options, written};
-use crate::{Level, Options, SpanLog, spans::Spans};
+use crate::{Level, SpanLog, TelemetryOptions, spans::Spans};
 
 #[derive(Debug, thiserror::Error)]
 #[error("outer")]
@@ -62,21 +62,21 @@ fn long_field_is_cut() {
 
 #[test]
 fn error_level_logs_errors_only() {
-    let quiet = Options::lines(Level::Errors, None, "1");
+    let quiet = TelemetryOptions::lines(Level::Errors, None, "1");
     let everything = |spans: &Spans<Written>| {
         tracing::error!("broke");
         tracing::warn!("odd");
         tracing::error!(target: "genai", "body");
         TestSpan::new("s1", None, "request").end(spans);
     };
-    let messages = |options: &Options| -> Vec<Value> {
+    let messages = |options: &TelemetryOptions| -> Vec<Value> {
         let lines = written(Redactor::default(), options, everything).lines();
         lines.into_iter().map(|mut line| line["message"].take()).collect()
     };
     assert_eq!(messages(&quiet), ["broke"]);
-    let filtered = Options { filter: Some("warn".into()), ..quiet.clone() };
+    let filtered = TelemetryOptions { filter: Some("warn".into()), ..quiet.clone() };
     assert_eq!(messages(&filtered), ["broke", "odd"]);
-    let unreadable = Options { filter: Some("=/=".into()), ..quiet };
+    let unreadable = TelemetryOptions { filter: Some("=/=".into()), ..quiet };
     assert_eq!(messages(&unreadable), ["broke"]);
 }
 
@@ -89,7 +89,7 @@ fn end_three_spans(spans: &Spans<Written>) {
 }
 
 fn logged(spans: SpanLog) -> Vec<Value> {
-    let options = Options { spans, ..options() };
+    let options = TelemetryOptions { spans, ..options() };
     let lines = written(Redactor::default(), &options, end_three_spans).lines();
     lines.into_iter().map(|mut line| line["spanId"].take()).collect()
 }
@@ -102,7 +102,7 @@ fn root_or_slow_spans_are_logged() {
 
 #[test]
 fn span_line_has_every_field() {
-    let options = Options { spans: SpanLog::Slow, ..options() };
+    let options = TelemetryOptions { spans: SpanLog::Slow, ..options() };
     let written = written(Redactor::default(), &options, |spans| {
         let attrs = json!({ "model": "m", "usage": { "inputTokens": 7 } }).as_object().cloned().unwrap();
         let error = Some("overloaded".to_owned());

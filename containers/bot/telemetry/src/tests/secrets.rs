@@ -3,7 +3,7 @@
 use ars_events::{PLACEHOLDER, Redactor};
 use serde_json::json;
 
-use super::support::{Collector, PATIENCE, TestSpan, Written, exported};
+use super::support::{Collector, TIMEOUT, TestSpan, Written, exported};
 use crate::spans::Spans;
 
 /// Configured secrets: a plain one, one that JSON escapes, one of digits.
@@ -54,7 +54,7 @@ async fn secrets_reach_no_output() {
     let (written, sending) = exported(redactor(), &collector.url, |spans| {
         secrets.clone().for_each(|secret| write_everywhere(spans, secret));
     });
-    assert!(sending.finish(PATIENCE).await);
+    assert!(sending.finish(TIMEOUT).await);
 
     let count = secrets.count();
     assert_eq!(written.lines().len(), 3 * count, "every line is JSON, and all of them are there");

@@ -21,11 +21,11 @@ use tracing_subscriber::fmt::MakeWriter;
 use crate::{
     export::{Endpoint, Sending},
     spans::Spans,
-    start::{Level, Options, subscriber},
+    start::{Level, TelemetryOptions, subscriber},
 };
 
 /// Timeout of a test's step, reached only by a hang.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 /// A run's id and its trace's id.
 pub(super) const RUN: &str = "0b5e1a52-6f3c-4d89-9c1e-2f6f3a1d7e44";
 pub(super) const TRACE: &str = "0b5e1a526f3c4d899c1e2f6f3a1d7e44";
@@ -65,12 +65,16 @@ impl MakeWriter<'_> for Written {
 }
 
 /// Options of a server's log only.
-pub(super) fn options() -> Options {
-    Options::lines(Level::Everything, None, "1.2.3")
+pub(super) fn options() -> TelemetryOptions {
+    TelemetryOptions::lines(Level::Everything, None, "1.2.3")
 }
 
 /// Returns the lines that `act` writes; it gets the sink of spans.
-pub(super) fn written(redactor: Redactor, options: &Options, act: impl FnOnce(&Spans<Written>)) -> Written {
+pub(super) fn written(
+    redactor: Redactor,
+    options: &TelemetryOptions,
+    act: impl FnOnce(&Spans<Written>),
+) -> Written {
     let written = Written::default();
     let (subscriber, spans, _) = subscriber(Arc::new(redactor), options, written.clone()).unwrap();
     tracing::subscriber::with_default(subscriber, || act(&spans));
@@ -83,7 +87,7 @@ pub(super) fn exported(
     url: &str,
     act: impl FnOnce(&Spans<Written>),
 ) -> (Written, Sending) {
-    let options = Options { collector: Some(Endpoint::parse(url).unwrap()), ..options() };
+    let options = TelemetryOptions { collector: Some(Endpoint::parse(url).unwrap()), ..options() };
     let written = Written::default();
     let (subscriber, spans, sending) = subscriber(Arc::new(redactor), &options, written.clone()).unwrap();
     tracing::subscriber::with_default(subscriber, || act(&spans));
@@ -159,7 +163,7 @@ impl Collector {
     /// Waits for this many requests and returns their bodies.
     pub(super) async fn bodies(&mut self, count: usize) -> Vec<Bytes> {
         let enough = self.requests.wait_for(|requests| requests.len() >= count);
-        timeout(PATIENCE, enough).await.expect("requests come").unwrap().clone()
+        timeout(TIMEOUT, enough).await.expect("requests come").unwrap().clone()
     }
 
     /// Returns the received spans by resource.

@@ -6,9 +6,9 @@ use ars_bot_ports::Workspace;
 use tokio::time::timeout;
 
 /// Timeout for determining it.
-const PATIENCE: Duration = Duration::from_secs(3);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Returns the commit, or `None` if it cannot be determined in time.
 pub async fn observed_head(workspace: Option<&dyn Workspace>) -> Option<String> {
-    timeout(PATIENCE, workspace?.head()).await.ok()?.ok()?
+    timeout(HEAD_TIMEOUT, workspace?.head()).await.ok()?.ok()?
 }

@@ -157,6 +157,7 @@ async fn conflict_is_a_result_only_on_its_routes() {
         "/runs/finishing",
         "/runs/finish",
         "/runs/transcript/write",
+        "/runs/transcript/clear",
     ];
     for (path, outcome) in ask_everything(409, fenced).await {
         assert_eq!(outcome.is_ok(), has_fence.contains(&path), "{path}");

@@ -1,7 +1,7 @@
 //! The diagnosis of a saved event stream.
 
 use ars_events::sse::Capture;
-use ars_friction::{Diagnosis, Interval, Options, SeqRange, analyze};
+use ars_friction::{AnalysisOptions, Diagnosis, Interval, SeqRange, analyze};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -40,8 +40,8 @@ pub struct StreamOptions {
 impl Analysis {
     /// Diagnoses a stream.
     pub fn of(source: String, capture: &Capture, options: &StreamOptions) -> Self {
-        let defaults = Options::default();
-        let options = Options {
+        let defaults = AnalysisOptions::default();
+        let options = AnalysisOptions {
             slow_tool_ms: options.slow_ms.unwrap_or(defaults.slow_tool_ms),
             finished: !options.in_progress,
             window: if options.in_progress { None } else { window(capture) },
