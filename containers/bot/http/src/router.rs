@@ -109,6 +109,9 @@ fn others() -> Vec<Route> {
         // Callers that the dashboard admits. The fallback hands the handler every other spelling of these paths.
         all(ars_wire::api::ROUTE, api::serve),
         all(ars_wire::api::OPENAPI, api::serve),
+        // Viewers of the dashboard. The fallback also answers every other path below.
+        all("/residents", health::fallback),
+        all("/residents/{owner}/{name}", health::fallback),
         // Viewers of the dashboard, if the installation serves metrics.
         read("/metrics", health::metrics),
     ]

@@ -51,6 +51,8 @@ pub(super) struct Live {
     pub token: Option<GitCredential>,
     /// Keys of the lockfiles at commits.
     pub keys: BTreeMap<Sha, LockfileKey>,
+    /// Whether a thread's tree had unsaved work at its last check, unless it was used since.
+    pub unsaved: BTreeMap<StrictThreadKey, bool>,
     /// Bytes of the current transfer.
     pub bytes: u64,
     /// A measurement of the disk is about to start.
@@ -116,7 +118,10 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     pub(super) fn count(self: &Rc<Self>, thread: Option<&StrictThreadKey>) -> InFlight<S, H> {
         let mut live = self.live.borrow_mut();
         match thread {
-            Some(thread) => *live.threads.entry(thread.clone()).or_default() += 1,
+            Some(thread) => {
+                live.unsaved.remove(thread);
+                *live.threads.entry(thread.clone()).or_default() += 1;
+            }
             None => live.others += 1,
         }
         InFlight { engine: Rc::clone(self), thread: thread.cloned() }

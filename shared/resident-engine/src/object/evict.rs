@@ -59,9 +59,22 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         let mut steps = Steps::new(self);
         let step = check(&binding.thread_key, &binding.git_ref, user, None);
         match steps.run(step, StepInput::None).await {
-            Ok(Answer::Tree { check }) => TreeState::Known(check),
+            Ok(Answer::Tree { check }) => {
+                self.remember_check(&binding.thread_key, check);
+                TreeState::Known(check)
+            }
             Err(StepError::Replaced) => TreeState::Asleep,
             Ok(_) | Err(_) => TreeState::Unread,
+        }
+    }
+
+    /// Remembers for the view whether a tree has unsaved work.
+    /// A tree in use is left out, because it may have changed.
+    fn remember_check(&self, thread: &StrictThreadKey, check: Option<TreeCheck>) {
+        if let Some(check) = check
+            && self.in_flight_of(thread) == 0
+        {
+            self.live.borrow_mut().unsaved.insert(thread.clone(), check.has_unsaved());
         }
     }
 

@@ -40,6 +40,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         view.attach_ms = self.store.attaches()?;
         for row in &mut view.threads {
             row.checkpoint = self.store.last_checkpoint(&row.thread_key)?;
+            row.dirty = self.live.borrow().unsaved.get(&row.thread_key).copied().filter(|_| !row.evicted);
         }
         Ok(view)
     }

@@ -111,8 +111,12 @@ fn detach_keeps_unsaved_work_and_force_saves_it() {
     let mut world = World::warm();
     world.attach("load:1", main_ref());
     assert_eq!(world.exec("load:1", "edit")["exitCode"], 0);
+    assert_eq!(world.view().threads[0].dirty, None, "the tree was not checked");
     let kept = world.detach("load:1", false);
     assert!(kept["reason"].as_str().unwrap().starts_with("dirty: "), "{kept}");
+    assert_eq!(world.view().threads[0].dirty, Some(true));
+    assert_eq!(world.exec("load:1", "true")["exitCode"], 0);
+    assert_eq!(world.view().threads[0].dirty, None, "the tree was used since its check");
     assert_eq!(world.detach("load:1", true)["released"], true);
     assert_eq!(world.view().threads[0].checkpoint.as_deref(), Some("refs/ars/thread/1"));
     assert_eq!(world.detach("load:1", false)["reason"], "already-evicted");

@@ -95,6 +95,9 @@ pub struct ThreadRow {
     /// Ref of the last checkpoint of its work, if there is one.
     #[serde(default)]
     pub checkpoint: Option<String>,
+    /// The tree has unsaved work. `None` if no check of it is known since its last use.
+    #[serde(default)]
+    pub dirty: Option<bool>,
 }
 
 impl From<&Binding> for ThreadRow {
@@ -111,6 +114,7 @@ impl From<&Binding> for ThreadRow {
             evicted_at: binding.evicted_at,
             evicted_why: binding.evicted_why.clone(),
             checkpoint: None,
+            dirty: None,
         }
     }
 }

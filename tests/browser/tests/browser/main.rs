@@ -2,10 +2,16 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod driver;
+#[path = "../../../../containers/bot/http/tests/http/fleet.rs"]
+mod fleet;
 mod lab;
 mod markdown;
+#[expect(dead_code, reason = "the tests of the core use the rest of it")]
+#[path = "../../../../containers/bot/core/tests/core/support/residents.rs"]
+mod memory_residents;
 mod pictures;
 mod play;
+mod residents;
 mod smooth;
 #[expect(dead_code, reason = "the tests of the HTTP surface use the rest of it")]
 #[path = "../../../../containers/bot/http/tests/http/support.rs"]

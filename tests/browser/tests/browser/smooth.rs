@@ -12,7 +12,7 @@ use super::{
 };
 
 /// Records layout shifts and tasks of more than 50 ms.
-const OBSERVE: &str = "window.shifts = []; window.longTasks = [];
+pub const OBSERVE: &str = "window.shifts = []; window.longTasks = [];
     new PerformanceObserver((list) => { for (const entry of list.getEntries()) window.shifts.push({
         value: entry.value, moved: entry.sources.map(({node}) => node?.className ?? node?.nodeName)}); })
         .observe({type: 'layout-shift', buffered: true});

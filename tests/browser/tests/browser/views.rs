@@ -24,7 +24,9 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     driver::Browser,
+    fleet::fleet,
     lab::STOPPED_CLOCK,
+    memory_residents::with_residents,
     play::{ANSWER, ask, call, meta, play, result, turn},
     support::{Bot, TOKENS, by_token, live_path, record, say},
     with_browser,
@@ -35,7 +37,7 @@ pub const VIEWS: [(&str, u32, &str); 3] =
     [("light", 1100, "light"), ("dark", 1100, "dark"), ("phone", 390, "light")];
 
 /// Pages with pictures in the documentation.
-const PAGES: usize = 8;
+const PAGES: usize = 10;
 /// The parts of the source that a picture shows.
 /// They are the templates, their assets, and the code that fills the templates.
 /// The code that finds the facts of a page is much wider and changes for other reasons, so it is no source.
@@ -113,6 +115,7 @@ impl Schedules for OneFiring {
 async fn bot_with_token() -> Bot {
     let commands = CommandDeps { schedules: Some(Arc::new(OneFiring)), ..CommandDeps::default() };
     let capabilities = Capabilities { commands, ..Capabilities::default() };
+    let capabilities = with_residents(&fleet(1_760_000_000_000))(capabilities);
     let grants = Grants { channels: Set::All, ..Grants::default() };
     let settings =
         Settings { grants: BTreeMap::from([("access:ops".to_owned(), grants)]), ..Settings::default() };
@@ -165,8 +168,8 @@ async fn every_page(browser: &Browser) -> (Bot, Vec<(&'static str, String)>) {
         let agent = label.split(' ').next().map(str::to_owned);
         bot.store.insert(RunRecord { status, label: Some(label.into()), agent, ..stored });
     }
-    let live =
-        bot.run("coding · acme/app · “Make the parser accept trailing commas”", "anthropic/some-model");
+    let label = "coding · acme/app · “Make the parser accept trailing commas”";
+    let live = bot.run_in("parser", label, "anthropic/some-model");
     ask(&live, "Make the parser accept trailing commas, with a test.");
     meta(&live, "anthropic/some-model");
     turn(&bot, &live, 1_200, 2_100);
@@ -182,6 +185,8 @@ async fn every_page(browser: &Browser) -> (Bot, Vec<(&'static str, String)>) {
         ("live-run", live_path(&live)),
         ("friction", format!("{finished}?tab=friction")),
         ("changes", format!("{finished}?tab=changes")),
+        ("residents", "/residents".into()),
+        ("resident", "/residents/acme/calculator".into()),
         ("schedules", "/schedules".into()),
         ("docs", "/runs/docs".into()),
         ("sign-in", "/runs/sign-in".into()),
@@ -219,7 +224,7 @@ async fn every_page_is_accessible_and_fits() {
                 if name.ends_with("run") {
                     browser.wait("document.querySelectorAll('.call').length > 1").await;
                 }
-                if ["runs", "live-run"].contains(name) {
+                if ["runs", "live-run", "residents", "resident"].contains(name) {
                     browser.wait("document.getElementById('connection').textContent === 'Live'").await;
                 }
                 let overflow = "document.documentElement.scrollWidth > document.documentElement.clientWidth";

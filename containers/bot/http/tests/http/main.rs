@@ -12,6 +12,8 @@ mod cases;
 #[expect(dead_code, clippy::unwrap_used, reason = "a double of the core's tests, which use the rest of it")]
 #[path = "../../../core/tests/core/support/code_host.rs"]
 mod code_host;
+#[expect(clippy::unwrap_used, reason = "a double that cannot go on fails its test")]
+mod fleet;
 mod gate;
 mod idempotency;
 mod ingress;
@@ -20,13 +22,14 @@ mod load;
 mod mcp;
 mod mcp_envelope;
 mod mcp_stateless;
-#[expect(dead_code, clippy::unwrap_used, reason = "a double of the core's tests, which use the rest of it")]
+#[expect(clippy::unwrap_used, reason = "a double of the core's tests")]
 #[path = "../../../core/tests/core/support/residents.rs"]
 mod memory_residents;
 mod metrics;
 mod pages;
 mod probe;
 mod remote_runs;
+mod residents;
 mod run_page;
 #[expect(dead_code, clippy::unwrap_used, reason = "a double of the core's tests, which use the rest of it")]
 #[path = "../../../core/tests/core/support/ledger.rs"]

@@ -433,13 +433,22 @@ impl Bot {
 
     /// Creates a run with this id.
     pub fn run_as(&self, id: RunId, label: &str, model: &str) -> RunHandle {
+        self.create(id, label, label, model)
+    }
+
+    /// Creates a run of a thread of channel `default`.
+    pub fn run_in(&self, thread: &str, label: &str, model: &str) -> RunHandle {
+        self.create(self.core.registry().mint(), thread, label, model)
+    }
+
+    fn create(&self, id: RunId, thread: &str, label: &str, model: &str) -> RunHandle {
         let facts = RunFacts {
             label: label.into(),
             agent: "coding".into(),
             model: Some(model.into()),
             channel_id: "http:default".into(),
             user_id: "http:ann".into(),
-            thread_key: ThreadKey::new("http", "default", label),
+            thread_key: ThreadKey::new("http", "default", thread),
             visibility: Visibility::Machine,
             repo: Some("acme/app".into()),
             received_at: self.clock.now(),

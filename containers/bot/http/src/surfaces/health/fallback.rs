@@ -1,12 +1,11 @@
-//! Paths outside the route table: absent subsystems, surfaces without routes, and everything else.
+//! Paths outside the route table: absent subsystems, other spellings, surfaces without routes.
 //!
 //! No spelling of a surface's path may reach the health probe, because a client would read its 200 as an answer.
 
-use ars_types::RepoSlug;
 use ars_wire::ErrorCode;
 use axum::{
     extract::{Request, State},
-    http::{HeaderValue, Method, StatusCode, header, request::Parts},
+    http::{StatusCode, request::Parts},
     response::Response,
 };
 use percent_encoding::percent_decode_str;
@@ -26,16 +25,14 @@ const ADMIN: [&[&str]; 3] = [&["admin", "crash"], &["admin", "restart"], &["admi
 /// Longest name of a costs group and of the secret part of a sign-in link.
 const MAX_WORD_CHARS: usize = 128;
 
-const NO_RESIDENTS: &str =
-    "This service has no resident environments: execution.resident.baseUrl is not configured.\n";
 const NO_COSTS: &str = "This service shows no costs: this version has no costs pages.\n";
 const NO_MCP: &str = "This service connects to no MCP servers: this version has no such connections.\n";
 
 /// The owner of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
-    /// The residents pages; `true` for a path of theirs.
-    Residents(bool),
+    /// The residents pages, and every path below them.
+    Residents,
     /// The costs pages; `true` for a path of theirs.
     Costs(bool),
     /// The pages that connect an MCP server.
@@ -55,9 +52,14 @@ pub(crate) async fn fallback(State(state): State<HttpState>, request: Request) -
     let owner = owner(request.uri().path());
     let route = match owner {
         Owner::Api => return api::serve(State(state), request).await,
+        Owner::Residents => {
+            return match runs::residents(&state, request).await {
+                Some(response) => response,
+                None => probe::probe(State(state)).await,
+            };
+        }
         Owner::Nothing => return probe::probe(State(state)).await,
         Owner::Surface => return no_such_route(),
-        Owner::Residents(_) => "residents",
         Owner::Costs(_) => "costs",
         Owner::Connect => "mcp.connect",
     };
@@ -67,11 +69,9 @@ pub(crate) async fn fallback(State(state): State<HttpState>, request: Request) -
         return refused;
     }
     let mut response = match owner {
-        Owner::Residents(true) if !head.method.is_safe() || head.method == Method::OPTIONS => get_only(),
-        Owner::Residents(true) => absent(&head, NO_RESIDENTS),
         Owner::Costs(true) => absent(&head, NO_COSTS),
         Owner::Connect => absent(&head, NO_MCP),
-        Owner::Residents(false) | Owner::Costs(false) | Owner::Nothing | Owner::Api => {
+        Owner::Residents | Owner::Costs(false) | Owner::Nothing | Owner::Api => {
             return probe::probe(State(state)).await;
         }
         Owner::Surface => no_such_route(),
@@ -82,12 +82,6 @@ pub(crate) async fn fallback(State(state): State<HttpState>, request: Request) -
 
 fn no_such_route() -> Response {
     respond::coded(ErrorCode::NotFound, "no such route")
-}
-
-fn get_only() -> Response {
-    let mut response = respond::plain(StatusCode::METHOD_NOT_ALLOWED, "GET only\n");
-    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET,HEAD"));
-    response
 }
 
 fn absent(head: &Parts, text: &'static str) -> Response {
@@ -105,9 +99,7 @@ fn owner(path: &str) -> Owner {
     let first = first.to_ascii_lowercase();
     match (first.as_str(), rest) {
         ("api", _) => Owner::Api,
-        ("residents", []) => Owner::Residents(true),
-        ("residents", [owner, name]) => Owner::Residents(RepoSlug::parse(format!("{owner}/{name}")).is_ok()),
-        ("residents", _) => Owner::Residents(false),
+        ("residents", _) => Owner::Residents,
         ("costs" | "costs.json", []) => Owner::Costs(true),
         ("costs", [group]) => Owner::Costs(is_word(group.strip_suffix(".json").unwrap_or(group))),
         ("costs", _) => Owner::Costs(false),
@@ -138,11 +130,7 @@ mod tests {
             ("/api /api/ //api//x /API/x /%61pi/x /%2Fapi/x /api/%zz /%61pi/%zz%ff", Owner::Api),
             ("/mcp /mcp/x /mcp/connect /mcp/connect/n%20n //MCP/", Owner::Surface),
             ("/admin/restart /Admin//restart/ /%61dmin/crash /admin/restart/authorize/", Owner::Surface),
-            ("/residents //Residents/ /residents/acme/app /RESIDENTS/acme/app", Owner::Residents(true)),
-            (
-                "/residents/acme /residents/acme/app/x /residents/-a/b /residents/a/%20",
-                Owner::Residents(false),
-            ),
+            ("/residents //Residents/ /residents/acme/app /RESIDENTS/-a/b/c", Owner::Residents),
             ("/costs /costs.json /costs/main /costs/main.json /%63osts/", Owner::Costs(true)),
             ("/costs/NOPE! /costs/a/b /costs/.json /costs/a.b.json", Owner::Costs(false)),
             ("/mcp/connect/abc_D-1 /mcp/oauth/callback", Owner::Connect),

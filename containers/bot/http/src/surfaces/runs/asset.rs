@@ -6,6 +6,8 @@ use crate::respond;
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
+const IMAGE: &str = "image/svg+xml";
+
 /// Answers with a file, or with the 404 of all run pages.
 pub(crate) async fn asset(Path(name): Path<String>) -> Response {
     let (media_type, text) = match name.as_str() {
@@ -21,8 +23,14 @@ pub(crate) async fn asset(Path(name): Path<String>) -> Response {
         "markdown.js" => (SCRIPT, include_str!("../../../assets/markdown.js")),
         "dom.js" => (SCRIPT, include_str!("../../../assets/dom.js")),
         "index.js" => (SCRIPT, include_str!("../../../assets/index.js")),
+        "residents.js" => (SCRIPT, include_str!("../../../assets/residents.js")),
+        "morph.js" => (SCRIPT, include_str!("../../../assets/morph.js")),
         "times.js" => (SCRIPT, include_str!("../../../assets/times.js")),
-        "favicon.svg" => ("image/svg+xml", include_str!("../../../assets/favicon.svg")),
+        "favicon-good.svg" => (IMAGE, include_str!("../../../assets/favicon-good.svg")),
+        "favicon-changing.svg" => (IMAGE, include_str!("../../../assets/favicon-changing.svg")),
+        "favicon-bad.svg" => (IMAGE, include_str!("../../../assets/favicon-bad.svg")),
+        "favicon-unknown.svg" => (IMAGE, include_str!("../../../assets/favicon-unknown.svg")),
+        "favicon.svg" => (IMAGE, include_str!("../../../assets/favicon.svg")),
         _ => return respond::not_found(),
     };
     respond::with_type(StatusCode::OK, media_type, text)

@@ -101,6 +101,11 @@ const READ: &str = "GET HEAD";
 /// Methods of a route that checks the method itself, beside `GET` and `POST`.
 const OTHERS: &str = "PUT DELETE PATCH HEAD OPTIONS TRACE";
 
+/// The other methods of a route that checks the method itself and has no writes.
+const CHANGE: &str = "POST PUT DELETE PATCH OPTIONS TRACE";
+/// The page of one resident.
+const RESIDENT: &str = "/residents/{owner}/{name}";
+
 /// A request, and its status for each caller and in each mode.
 #[derive(Clone, Copy)]
 pub struct Row {
@@ -172,8 +177,14 @@ const TABLE: &[Row] = &[
     row("GET", "/api/openapi.json", "/api/openapi.json", gated(DONE), api(DONE)),
     row("POST", "/api/openapi.json", "/api/openapi.json", gated(METHOD), api(METHOD)),
     row(OTHERS, "/api/openapi.json", "/api/openapi.json", gated(METHOD), api(METHOD)),
-    row("GET", FALLBACK, "/residents", gated(ABSENT), pages(ABSENT)),
-    row("GET", FALLBACK, "/residents/acme/app", gated(ABSENT), pages(ABSENT)),
+    row(READ, "/residents", "/residents", gated(DONE), pages(DONE)),
+    row(CHANGE, "/residents", "/residents", gated(METHOD), pages(METHOD)),
+    row(READ, RESIDENT, "/residents/acme/app", gated(DONE), pages(DONE)),
+    row(READ, RESIDENT, "/residents/acme/none", gated(UNKNOWN), pages(UNKNOWN)),
+    row(CHANGE, RESIDENT, "/residents/acme/app", gated(METHOD), pages(METHOD)),
+    // A malformed slug is no page.
+    row(READ, RESIDENT, "/residents/-a/b", gated(PROBE), pages(PROBE)),
+    row("GET", FALLBACK, "//Residents/", gated(DONE), pages(DONE)),
     row("GET", FALLBACK, "/costs", gated(ABSENT), pages(ABSENT)),
     row("GET", FALLBACK, "/costs/main.json", gated(ABSENT), pages(ABSENT)),
     row("GET", FALLBACK, "/mcp/connect/nonce", gated(ABSENT), pages(ABSENT)),

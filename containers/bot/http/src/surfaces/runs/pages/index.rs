@@ -71,7 +71,19 @@ impl Row {
         is_rehearsal(self.model.as_deref())
     }
 
-    fn status_text(&self) -> String {
+    pub(super) fn status(&self) -> &str {
+        self.status
+    }
+
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(super) fn label(&self) -> &str {
+        &self.label
+    }
+
+    pub(super) fn status_text(&self) -> String {
         status_text(self.status)
     }
 

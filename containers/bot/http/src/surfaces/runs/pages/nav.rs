@@ -7,11 +7,16 @@ use crate::{Dashboard, state::HttpState};
 /// The command that lists the schedules. An installation without schedules does not have it.
 pub(crate) const SCHEDULE_LIST: &str = "schedule.list";
 
+/// The command that lists the residents. An installation without residents does not have it.
+pub(crate) const REPO_LIST: &str = "repo.list";
+
 /// The surface to which a page belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Section {
     /// Runs.
     Runs,
+    /// Residents.
+    Residents,
     /// Schedules.
     Schedules,
     /// Documentation.
@@ -21,6 +26,7 @@ pub(crate) enum Section {
 /// The links.
 #[derive(Debug, Clone)]
 pub(crate) struct Nav {
+    has_residents: bool,
     has_schedules: bool,
     has_sign_out: bool,
     current: Section,
@@ -37,9 +43,10 @@ impl Nav {
     /// Returns the links of an installation on a page of this section.
     pub(crate) fn of(state: &HttpState, current: Section) -> Self {
         let commands = state.core.commands();
+        let has_residents = commands.registry().get(REPO_LIST, Surface::Api).is_some();
         let has_schedules = commands.registry().get(SCHEDULE_LIST, Surface::Api).is_some();
         let has_sign_out = matches!(&*state.dashboard, Dashboard::Token { .. });
-        Self { has_schedules, has_sign_out, current }
+        Self { has_residents, has_schedules, has_sign_out, current }
     }
 
     /// Returns whether the installation has schedules.
@@ -56,7 +63,8 @@ impl Nav {
     pub(super) fn links(&self) -> Vec<Link> {
         let link = |href, text, section| Link { href, text, is_current: section == Some(self.current) };
         let schedules = self.has_schedules.then(|| link("/schedules", "Schedules", Some(Section::Schedules)));
-        [Some(link("/runs", "Runs", Some(Section::Runs))), schedules]
+        let residents = self.has_residents.then(|| link("/residents", "Residents", Some(Section::Residents)));
+        [Some(link("/runs", "Runs", Some(Section::Runs))), residents, schedules]
             .into_iter()
             .flatten()
             .chain([
@@ -69,6 +77,6 @@ impl Nav {
     /// Returns the links of a page under test.
     #[cfg(test)]
     pub(super) fn bare() -> Self {
-        Self { has_schedules: false, has_sign_out: false, current: Section::Runs }
+        Self { has_residents: false, has_schedules: false, has_sign_out: false, current: Section::Runs }
     }
 }

@@ -1,0 +1,119 @@
+//! `GET /residents` and `GET /residents/<owner>/<name>`: the residents, and one of them with its trees.
+//! With `stream=1` both answer with the feed of changes.
+
+use ars_auth::Viewer;
+use ars_bot_core::commands::Caller;
+use ars_types::RepoSlug;
+use axum::{
+    extract::{FromRequestParts as _, Request},
+    http::{HeaderValue, Method, StatusCode, header, request::Parts},
+    response::Response,
+};
+use percent_encoding::percent_decode_str;
+
+use super::{
+    add_headers, fleet_feed,
+    pages::{FleetPage, Nav, REPO_LIST, ResidentPage, Section},
+};
+use crate::{
+    auth::viewer::{self, Area},
+    params, respond,
+    server::{Closing, Streams},
+    state::HttpState,
+};
+
+const ABSENT: &str =
+    "This service has no resident environments: execution.resident.baseUrl is not configured.\n";
+const NOT_ONBOARDED: &str = "This repository has no resident. Add one with the command `repo onboard`.\n";
+
+/// The page of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Place {
+    /// The list.
+    Fleet,
+    /// A resident.
+    One(RepoSlug),
+}
+
+impl Place {
+    /// Returns the page of the segments behind the first one.
+    fn of(segments: &[&str]) -> Option<Self> {
+        match segments {
+            [] => Some(Self::Fleet),
+            [owner, name] => RepoSlug::parse(format!("{owner}/{name}")).ok().map(Self::One),
+            _ => None,
+        }
+    }
+}
+
+/// Answers a request at or below `/residents`, in any spelling.
+/// Returns `None` for an admitted caller if the path is no page, such as a malformed slug.
+pub(crate) async fn residents(state: &HttpState, request: Request) -> Option<Response> {
+    let (mut head, _) = request.into_parts();
+    let decoded = percent_decode_str(head.uri.path()).decode_utf8_lossy().into_owned();
+    let segments: Vec<&str> = decoded.split('/').filter(|segment| !segment.is_empty()).skip(1).collect();
+    let Some(place) = Place::of(&segments) else {
+        return viewer::admit(state, &head, Area::Pages, "residents").await.err();
+    };
+    let mut response = answer(state, &mut head, place).await;
+    add_headers(state, &mut response);
+    Some(response)
+}
+
+async fn answer(state: &HttpState, head: &mut Parts, place: Place) -> Response {
+    let actor = match viewer::admit(state, head, Area::Pages, "residents").await {
+        Ok(actor) => actor,
+        Err(refused) => return refused,
+    };
+    if ![Method::GET, Method::HEAD].contains(&head.method) {
+        return get_only();
+    }
+    let queries = state.core.queries();
+    if !queries.has_residents() {
+        return respond::plain(StatusCode::SERVICE_UNAVAILABLE, ABSENT);
+    }
+    if state.core.commands().admit(&Caller::dashboard(actor.clone()), REPO_LIST).is_err() {
+        return respond::plain(StatusCode::FORBIDDEN, "Forbidden\n");
+    }
+    let viewer = Viewer::new(actor);
+    if params::query(&head.uri, "stream").as_deref() == Some("1") {
+        let closing = head.extensions.get::<Closing>().cloned();
+        let Ok(streams) = Streams::from_request_parts(head, state).await;
+        return streams.open(|permit| fleet_feed::feed(state, viewer, closing, permit));
+    }
+    let fleet = match queries.fleet(&viewer).await {
+        Ok(fleet) => fleet,
+        Err(error) => {
+            tracing::error!(error = %error, "residents not shown");
+            let text = format!("The residents cannot be shown: {error}\n");
+            return respond::with_type(StatusCode::BAD_GATEWAY, "text/plain; charset=utf-8", text);
+        }
+    };
+    let now = state.core.clock().now();
+    let nav = Nav::of(state, Section::Residents);
+    match place {
+        Place::Fleet => FleetPage::of(nav, &fleet, now),
+        Place::One(slug) => ResidentPage::of(nav, &fleet, &slug, now)
+            .unwrap_or_else(|| respond::plain(StatusCode::NOT_FOUND, NOT_ONBOARDED)),
+    }
+}
+
+fn get_only() -> Response {
+    let mut response = respond::plain(StatusCode::METHOD_NOT_ALLOWED, "GET only\n");
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET,HEAD"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_slugs_are_pages() {
+        assert_eq!(Place::of(&[]), Some(Place::Fleet));
+        assert!(matches!(Place::of(&["acme", "app"]), Some(Place::One(slug)) if slug.as_str() == "acme/app"));
+        for segments in [&["acme"][..], &["acme", "app", "x"], &["-a", "b"], &["a", " "]] {
+            assert_eq!(Place::of(segments), None, "{segments:?}");
+        }
+    }
+}
