@@ -20,7 +20,7 @@ use super::{
     fleet::fleet,
     memory_residents::{MemoryResidents, with_residents},
     support::{Bot, TOKENS, live_path},
-    wire::PATIENCE,
+    wire::TIMEOUT,
 };
 
 const NOW: i64 = 1_760_000_000_000;
@@ -154,7 +154,7 @@ async fn feed_reports_a_change_once() {
     let mut decoder = Decoder::default();
     let mut versions: Vec<String> = Vec::new();
     while versions.len() < 3 {
-        let chunk = timeout(PATIENCE, chunks.next()).await.unwrap().unwrap().unwrap();
+        let chunk = timeout(TIMEOUT, chunks.next()).await.unwrap().unwrap().unwrap();
         for frame in decoder.push(&chunk) {
             let data: Value = serde_json::from_str(&frame.data).unwrap();
             versions.push(data["version"].as_str().unwrap().to_owned());
