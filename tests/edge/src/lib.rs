@@ -6,7 +6,6 @@
 
 mod corpus;
 mod recorder;
-mod relay;
 mod watch;
 mod world;
 

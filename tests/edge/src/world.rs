@@ -12,14 +12,13 @@ use std::time::{Duration, Instant};
 use ars_engine::{Container, Engine, Image, address_for_containers, bot_image, stamped_again};
 use ars_testkit::{FakeAnthropic, Reply};
 use ars_tests_workerd::{
-    Answer, Client, Running, TOKEN as STATE_TOKEN, edge_worker_build, npm, state_worker,
+    Answer, Client, Running, TOKEN as STATE_TOKEN, edge_worker_build, npm, relay, state_worker,
 };
 use ars_workerd::{Bot, Settings, Workerd};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use crate::relay::relay;
 use crate::{TOKEN, tokens};
 
 /// Longest wait for anything in a world; only a hang reaches it.

@@ -7,6 +7,7 @@
 #![expect(clippy::expect_used, reason = "test support: a broken set-up ends the test with its cause")]
 
 mod client;
+mod relay;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -18,6 +19,7 @@ use ars_workerd::{
 use tempfile::TempDir;
 
 pub use client::{Answer, Client, raw_answer};
+pub use relay::relay;
 
 /// The bearer of a [`state_worker`].
 pub const TOKEN: &str = "a-token-of-tests";

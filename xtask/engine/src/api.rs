@@ -70,7 +70,7 @@ impl Api {
         self.call("POST", path, body.to_string().as_bytes())
     }
 
-    /// Sends a request and reads the whole answer. A body is JSON, except for a build's archive.
+    /// Sends a request and reads the whole answer. A body is JSON, except for the archive of a build or an import.
     pub(crate) fn call(&self, method: &str, path: &str, body: &[u8]) -> Result<Answer> {
         let answer = self.exchange(method, path, body);
         let answer = answer.with_context(|| format!("{method} {path} at {}", self.socket.display()))?;
@@ -88,7 +88,8 @@ impl Api {
         let mut stream = UnixStream::connect(&self.socket)?;
         stream.set_read_timeout(Some(SILENCE))?;
         stream.set_write_timeout(Some(SILENCE))?;
-        let kind = if path.starts_with("/build") { "application/x-tar" } else { "application/json" };
+        let is_archive = path.starts_with("/build") || path.starts_with("/images/create");
+        let kind = if is_archive { "application/x-tar" } else { "application/json" };
         let length = body.len();
         // In one piece: an engine that refuses at once closes before it has read a second one.
         let mut request = format!(

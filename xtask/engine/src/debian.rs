@@ -23,6 +23,8 @@ pub const IMAGE: [Need<'_>; 3] = [
     (&["cmake", "--version"], "cmake"),
     (&["test", "-s", "/etc/ssl/certs/ca-certificates.crt"], "ca-certificates"),
 ];
+/// Packages for a base image: Debian's own set-up of a new system.
+pub const BASE: [Need<'_>; 1] = [(&["debootstrap", "--version"], "debootstrap")];
 /// Packages for running containers.
 pub const PODMAN: [Need<'_>; 6] = [
     (&["podman", "--version"], "podman"),

@@ -12,22 +12,22 @@ use ars_workerd::{Progress, repo_root};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::{Engine, bot_binary, sandboxd_binary, stamp};
+use crate::{Engine, bot_binary, stamp};
 
-/// The image's name; its tag is a digest of the content.
+/// The name of the bot's image; its tag is a digest of the content.
 const NAME: &str = "ars-bot";
 /// Hexadecimal digits of a tag.
-const TAG_DIGITS: usize = 16;
+pub(crate) const TAG_DIGITS: usize = 16;
 /// Certificates of the public authorities, as Debian keeps them.
 const CERTIFICATES: &str = "/etc/ssl/certs/ca-certificates.crt";
 /// The file of a skill, in a folder of its name.
 const SKILL: &str = "SKILL.md";
 /// The image's stamp.
-const STAMP: &str = "build.json";
+pub(crate) const STAMP: &str = "build.json";
 /// The stamp's path in the image (`containers/bot/Dockerfile`).
 const STAMP_PLACE: &str = "/etc/ars/build.json";
 /// The instructions, in the archive.
-const DOCKERFILE: &str = "Dockerfile";
+pub(crate) const DOCKERFILE: &str = "Dockerfile";
 /// The data directory, below the image's root.
 const DATA: &str = "root/data";
 /// Writable by all users, because engines disagree on the owner of a copied folder.
@@ -72,18 +72,7 @@ pub fn image_context(progress: Progress<'_>) -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// Builds the daemon of residents, writes the context of their image and returns its folder.
-/// The instructions are in `containers/resident/Dockerfile`.
-pub fn resident_context(progress: Progress<'_>) -> Result<PathBuf> {
-    let binary = sandboxd_binary(progress)?;
-    let dir = repo_root().join("containers/resident/build");
-    fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
-    copy(&binary, &dir.join("ars-sandboxd"))?;
-    fs::write(dir.join(STAMP), format!("{}\n", stamp())).context("the stamp")?;
-    Ok(dir)
-}
-
-fn copy(from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     let copied = fs::copy(from, to);
     copied.map(drop).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))
 }
@@ -100,7 +89,7 @@ pub fn bot_image(engine: &Engine, progress: Progress<'_>) -> Result<Image> {
     if size(engine, &name)?.is_none() {
         progress("image: building");
         build(engine, &name, &archive(&context, &fs::read(context.join(STAMP))?)?)?;
-        forget_old(engine)?;
+        forget_old(engine, NAME)?;
     }
     let bytes = size(engine, &name)?.context("the engine does not have the image it built")?;
     Ok(Image { name, bytes, binary_bytes: fs::metadata(context.join("ars"))?.len() })
@@ -160,7 +149,7 @@ fn archive(context: &Path, stamp: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// Adds files that lie nowhere.
-fn append(archive: &mut tar::Builder<Vec<u8>>, files: &[(&str, &[u8])]) -> Result<()> {
+pub(crate) fn append(archive: &mut tar::Builder<Vec<u8>>, files: &[(&str, &[u8])]) -> Result<()> {
     for (name, content) in files {
         let mut head = tar::Header::new_gnu();
         head.set_size(content.len() as u64);
@@ -171,7 +160,13 @@ fn append(archive: &mut tar::Builder<Vec<u8>>, files: &[(&str, &[u8])]) -> Resul
 }
 
 fn build(engine: &Engine, name: &str, archive: &[u8]) -> Result<()> {
-    let answer = engine.api().call("POST", &format!("/build?t={name}&dockerfile={DOCKERFILE}"), archive)?;
+    build_with(engine, name, "", archive)
+}
+
+/// Builds with further parameters of the engine's API, each after `&`.
+pub(crate) fn build_with(engine: &Engine, name: &str, parameters: &str, archive: &[u8]) -> Result<()> {
+    let path = format!("/build?t={name}&dockerfile={DOCKERFILE}{parameters}");
+    let answer = engine.api().call("POST", &path, archive)?;
     if !answer.is_success() {
         bail!("{}", answer.complaint());
     }
@@ -184,7 +179,7 @@ fn build(engine: &Engine, name: &str, archive: &[u8]) -> Result<()> {
     }
 }
 
-fn size(engine: &Engine, name: &str) -> Result<Option<u64>> {
+pub(crate) fn size(engine: &Engine, name: &str) -> Result<Option<u64>> {
     let answer = engine.api().get(&format!("/images/{name}/json"))?;
     if answer.status == 404 {
         return Ok(None);
@@ -193,12 +188,13 @@ fn size(engine: &Engine, name: &str) -> Result<Option<u64>> {
 }
 
 /// Removes images of earlier builds that no container uses.
-fn forget_old(engine: &Engine) -> Result<()> {
+pub(crate) fn forget_old(engine: &Engine, name: &str) -> Result<()> {
+    let prefix = format!("{name}:");
     let images = engine.api().get("/images/json")?.json()?;
     let mut known: Vec<(i64, String)> = Vec::new();
     for image in images.as_array().into_iter().flatten() {
         let tags = image["RepoTags"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let ours = tags.filter(|tag| tag.rsplit('/').next().is_some_and(|tag| tag.starts_with("ars-bot:")));
+        let ours = tags.filter(|tag| tag.rsplit('/').next().is_some_and(|tag| tag.starts_with(&prefix)));
         known.extend(ours.map(|tag| (image["Created"].as_i64().unwrap_or(0), tag.to_owned())));
     }
     known.sort();

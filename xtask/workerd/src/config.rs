@@ -2,13 +2,14 @@
 //!
 //! It lists everything the Worker may reach: its Durable Objects, stored in one directory, and the names of its
 //! secrets, which workerd reads from its environment. It has no access to the network, unless its bot runs on this
-//! machine; its containers run on the engine of a socket. Tests of cron put a clock in front of it.
+//! machine; its containers run on the engine of a socket. Tests of cron put a clock in front of it. Not here: the
+//! services behind its buckets (`bucket`).
 
 use std::path::Path;
 
 use anyhow::{Result, ensure};
 
-use crate::{Engine, ObjectBinding, Settings};
+use crate::{Engine, ObjectBinding, Settings, bucket};
 
 /// The one socket's name, in the configuration and in workerd's report of its port.
 pub(crate) const SOCKET: &str = "http";
@@ -35,6 +36,7 @@ pub(crate) fn capnp(
                 text(&object.class)?
             ))
         })
+        .chain(wrangler.buckets.iter().map(bucket::binding))
         .chain(secrets.iter().map(|name| Ok(format!("(name = {0}, fromEnvironment = {0})", text(name)?))))
         .collect::<Result<Vec<_>>>()?
         .join(",\n    ");
@@ -66,14 +68,16 @@ pub(crate) fn capnp(
         wrangler.compatibility_flags.iter().map(|flag| text(flag)).collect::<Result<Vec<_>>>()?.join(", ");
     let date = text(&wrangler.compatibility_date)?;
     let directory = text(&objects.to_string_lossy())?;
+    let bucket::Parts { services: buckets, workers: bucket_workers, extensions } =
+        bucket::parts(&wrangler.buckets, &wrangler.name, objects)?;
     Ok(format!(
         r#"using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
     (name = "main", worker = .worker),
     (name = "objects", disk = (path = {directory}, writable = true)),
-    (name = "network", network = (allow = [{network}])),{clock_service}
-  ],
+    (name = "network", network = (allow = [{network}])),{clock_service}{buckets}
+  ],{extensions}
   sockets = [(name = "{SOCKET}", address = "{host}:{port}", http = (), service = "{service}")],
 );
 const worker :Workerd.Worker = (
@@ -91,7 +95,7 @@ const worker :Workerd.Worker = (
   ],
   durableObjectStorage = (localDisk = "objects"),{engine}
 );
-{clock}"#
+{clock}{bucket_workers}"#
     ))
 }
 
@@ -127,7 +131,7 @@ fn namespace(worker: &str, object: &ObjectBinding, engine: Option<&Engine>) -> R
 }
 
 /// A text literal of the configuration language.
-fn text(value: &str) -> Result<String> {
+pub(crate) fn text(value: &str) -> Result<String> {
     ensure!(!value.chars().any(char::is_control), "a control character in a name or path");
     Ok(format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"")))
 }

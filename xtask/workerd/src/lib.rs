@@ -4,6 +4,7 @@
 //! their `wrangler.toml`.
 #![forbid(unsafe_code)]
 
+mod bucket;
 mod build;
 mod cache;
 mod command;
@@ -13,6 +14,7 @@ mod edge;
 mod npm;
 mod pack;
 mod process;
+mod resident;
 mod tools;
 mod wrangler;
 
@@ -29,8 +31,9 @@ pub use config::TICK_ROUTE;
 pub use edge::{Bot, DEV_BOT_URL};
 pub use npm::{NpmTools, ensure_npm};
 pub use process::{Engine, Settings, Workerd};
+pub use resident::resident_settings;
 pub use tools::{CargoTools, ensure_cargo_deny, ensure_cargo_tools, ensure_rust_target, ensure_target};
-pub use wrangler::{ObjectBinding, Wrangler};
+pub use wrangler::{BucketBinding, ObjectBinding, Wrangler};
 
 /// Receives the progress of a long step, a line at a time.
 pub type Progress<'a> = &'a dyn Fn(&str);

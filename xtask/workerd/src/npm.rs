@@ -30,6 +30,8 @@ pub struct NpmTools {
     pub esbuild: PathBuf,
     /// Shrinks a Worker's wasm.
     pub wasm_opt: PathBuf,
+    /// The platform's own simulation of its services, of which the object storage is used.
+    pub simulators: PathBuf,
     /// The folder of packages, for tools this crate does not know.
     pub node_modules: PathBuf,
 }
@@ -72,6 +74,7 @@ fn tools(node_modules: &Path) -> Result<NpmTools> {
         wrangler: node_modules.join("wrangler/bin/wrangler.js"),
         esbuild: node_modules.join("@esbuild").join(esbuild).join("bin/esbuild"),
         wasm_opt: node_modules.join("binaryen/bin/wasm-opt"),
+        simulators: node_modules.join("miniflare/dist/src/workers"),
         node_modules: node_modules.to_owned(),
     };
     let files = [&found.workerd, &found.container_workerd, &found.wrangler, &found.esbuild, &found.wasm_opt];

@@ -17,7 +17,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 
-use crate::{Built, NpmTools, Wrangler, config, pack::MODULES};
+use crate::{Built, NpmTools, Wrangler, bucket, config, pack::MODULES};
 
 /// Longest wait for a port and a first answer; a loaded machine needs under a second.
 const START_LIMIT: Duration = Duration::from_secs(20);
@@ -33,6 +33,8 @@ pub struct Settings {
     pub workerd: PathBuf,
     /// The built Worker's modules.
     pub modules: PathBuf,
+    /// Workers that simulate the platform's services.
+    pub simulators: PathBuf,
     /// The Worker's settings.
     pub wrangler: Wrangler,
     /// The directory of objects, configuration and log. A new process on it continues with its data.
@@ -61,6 +63,7 @@ impl Settings {
         Ok(Self {
             workerd: npm.workerd.clone(),
             modules: built.modules.clone(),
+            simulators: npm.simulators.clone(),
             wrangler: Wrangler::read(&built.settings)?,
             data_dir: data_dir.into(),
             secrets: Vec::new(),
@@ -157,6 +160,11 @@ fn start(settings: &Settings) -> Result<Workerd> {
     fs::create_dir_all(&objects).with_context(|| format!("cannot create {}", objects.display()))?;
     let objects = objects.canonicalize()?;
     let names: Vec<_> = settings.secrets.iter().map(|(name, _)| name.as_str()).collect();
+    let has_buckets = !settings.wrangler.buckets.is_empty();
+    let archives = objects.join(bucket::FOLDER);
+    if has_buckets {
+        fs::create_dir_all(&archives).with_context(|| format!("cannot create {}", archives.display()))?;
+    }
     let config = settings.data_dir.join("workerd.capnp");
     // A Worker without wasm is one module.
     let modules: Vec<_> = MODULES.into_iter().filter(|name| settings.modules.join(name).is_file()).collect();
@@ -177,10 +185,12 @@ fn start(settings: &Settings) -> Result<Workerd> {
         .arg("serve")
         // Standard output carries the port, then whatever the Worker prints there.
         .arg("--control-fd=1")
-        // The cron trigger is not part of the stable runtime yet.
-        .args(settings.ticks.then_some("--experimental"))
+        // The cron trigger and the simulated bucket are not part of the stable runtime yet.
+        .args((settings.ticks || has_buckets).then_some("--experimental"))
         .arg("-I")
         .arg(&settings.modules)
+        .arg("-I")
+        .arg(&settings.simulators)
         .arg(&config)
         .env_clear()
         .envs(settings.secrets.iter().map(|(name, value)| (name, value)))

@@ -24,6 +24,8 @@ pub struct Wrangler {
     pub compatibility_flags: Vec<String>,
     /// Durable Object bindings.
     pub objects: Vec<ObjectBinding>,
+    /// Object storage bindings.
+    pub buckets: Vec<BucketBinding>,
 }
 
 /// One Durable Object namespace.
@@ -37,6 +39,15 @@ pub struct ObjectBinding {
     pub sqlite: bool,
     /// Whether each of its objects may own a container.
     pub container: bool,
+}
+
+/// One bucket of the object storage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BucketBinding {
+    /// The name the Worker knows it by.
+    pub binding: String,
+    /// The bucket's name.
+    pub name: String,
 }
 
 /// Reads the settings of the Worker in `crate_dir`: its own, or those at the root.
@@ -70,6 +81,9 @@ impl Wrangler {
                 container: containers.contains(&class),
             })
         };
+        let bucket = |found: &Value| {
+            Ok(BucketBinding { binding: required(found, "binding")?, name: required(found, "bucket_name")? })
+        };
         let flags = listed(&file["compatibility_flags"]).iter().filter_map(Value::as_str);
         Ok(Self {
             name: required(&file, "name")?,
@@ -79,6 +93,7 @@ impl Wrangler {
                 .iter()
                 .map(object)
                 .collect::<Result<_>>()?,
+            buckets: listed(&production["r2_buckets"]).iter().map(bucket).collect::<Result<_>>()?,
         })
     }
 }
@@ -101,6 +116,7 @@ mod tests {
             [[env.production.durable_objects.bindings]]\nname = 'A'\nclass_name = 'Alpha'\n\
             [[env.production.durable_objects.bindings]]\nname = 'B'\nclass_name = 'Beta'\n\
             [[env.production.containers]]\nclass_name = 'Beta'\nimage = 'Dockerfile'\n\
+            [[env.production.r2_buckets]]\nbinding = 'C'\nbucket_name = 'gamma'\n\
             [[env.production.migrations]]\ntag = 'v1'\nnew_sqlite_classes = ['Alpha']\n";
         let wrangler = Wrangler::parse(text).unwrap();
         let object = |binding: &str, class: &str, sqlite| ObjectBinding {
@@ -110,6 +126,7 @@ mod tests {
             container: !sqlite,
         };
         assert_eq!(wrangler.objects, [object("A", "Alpha", true), object("B", "Beta", false)]);
+        assert_eq!(wrangler.buckets, [BucketBinding { binding: "C".into(), name: "gamma".into() }]);
         assert!(wrangler.compatibility_flags.is_empty());
     }
 

@@ -8,7 +8,10 @@ use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
 /// Forwards connections on `ip` to `target`; returns the port.
-pub(crate) fn relay(ip: IpAddr, target: SocketAddr) -> Result<u16> {
+///
+/// # Errors
+/// The address cannot be listened on.
+pub fn relay(ip: IpAddr, target: SocketAddr) -> Result<u16> {
     let listener = TcpListener::bind((ip, 0))?;
     let port = listener.local_addr()?.port();
     thread::spawn(move || {

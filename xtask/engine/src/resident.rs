@@ -1,0 +1,146 @@
+//! The image of residents on this machine: the stage `small` of `containers/resident/Dockerfile`.
+//!
+//! Its base is a Debian that is set up here, because a machine without a registry of images must be able to build it.
+//! A deployment builds the last stage on the public base instead.
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use ars_workerd::{Progress, cache_dir, repo_root};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::image::{DOCKERFILE, STAMP, TAG_DIGITS, append, build_with, copy, forget_old, size};
+use crate::{Engine, Image, debian, sandboxd_binary, stamp};
+
+/// The image's name; its tag is a digest of the content.
+const NAME: &str = "ars-resident";
+/// The base image's name, with the release of Debian.
+const BASE: &str = "ars-debian";
+/// The release.
+const RELEASE: &str = "bookworm";
+/// The daemon, in the context and the image.
+const DAEMON: &str = "ars-sandboxd";
+/// Packages of the image: what the daemon needs, and tools of the sample repositories.
+const PACKAGES: &str = "bash ca-certificates git make procps python3 ripgrep tini zstd";
+/// The stage.
+const STAGE: &str = "small";
+
+/// Builds the daemon of residents, writes the context of their image and returns its folder.
+pub fn resident_context(progress: Progress<'_>) -> Result<PathBuf> {
+    let binary = sandboxd_binary(progress)?;
+    let dir = repo_root().join("containers/resident/build");
+    fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+    copy(&binary, &dir.join(DAEMON))?;
+    fs::write(dir.join(STAMP), format!("{}\n", stamp())).context("the stamp")?;
+    Ok(dir)
+}
+
+/// The small image of residents; built when the engine does not have the one of this checkout.
+/// The first build sets up Debian, which takes minutes.
+pub fn resident_image(engine: &Engine, progress: Progress<'_>) -> Result<Image> {
+    // Two buildings of one context would mix it up.
+    let lock = repo_root().join("target");
+    fs::create_dir_all(&lock)?;
+    let lock = File::create(lock.join(".ars-resident-image.lock"))?;
+    lock.lock().context("the lock of the image")?;
+    let context = resident_context(progress)?;
+    let read = |path: PathBuf| fs::read(&path).with_context(|| format!("cannot read {}", path.display()));
+    let daemon = read(context.join(DAEMON))?;
+    let dockerfile = read(repo_root().join("containers/resident").join(DOCKERFILE))?;
+    let stamp = read(context.join(STAMP))?;
+    // The time of the build is no part of the digest.
+    let commit = serde_json::from_slice::<Value>(&stamp)?["commit"].to_string();
+    let digest =
+        [&daemon[..], &dockerfile, commit.as_bytes()].iter().fold(Sha256::new(), Sha256::chain_update);
+    let name = format!("{NAME}:{}", &hex::encode(digest.finalize())[..TAG_DIGITS]);
+    if size(engine, &name)?.is_none() {
+        let base = base(engine, progress)?;
+        progress("image of residents: building");
+        let arguments = json!({ "BASE": base, "PACKAGES": PACKAGES }).to_string();
+        // Packages are downloaded, and a bridge of the engine need not reach the network.
+        let parameters =
+            format!("&target={STAGE}&networkmode=host&buildargs={}", percent_encoded(&arguments));
+        let mut archive = tar::Builder::new(Vec::new());
+        archive.append_path_with_name(context.join(DAEMON), DAEMON)?;
+        append(&mut archive, &[(STAMP, &stamp), (DOCKERFILE, &dockerfile)])?;
+        build_with(engine, &name, &parameters, &archive.into_inner()?)?;
+        forget_old(engine, NAME)?;
+    }
+    let bytes = size(engine, &name)?.context("the engine does not have the image it built")?;
+    Ok(Image { name, bytes, binary_bytes: daemon.len() as u64 })
+}
+
+/// A minimal Debian as an image of the engine; returns its name.
+fn base(engine: &Engine, progress: Progress<'_>) -> Result<String> {
+    let name = format!("{BASE}:{RELEASE}");
+    if size(engine, &name)?.is_some() {
+        return Ok(name);
+    }
+    debian::ensure_packages(&debian::BASE, progress)?;
+    progress("base image of residents: Debian's packages, some minutes");
+    let place = cache_dir()?.join("debian-base");
+    // A folder of an interrupted set-up is not continued.
+    remove(&place)?;
+    let mut setup = Command::new("debootstrap");
+    setup.args(["--variant=minbase", RELEASE]).arg(&place).stdin(Stdio::null());
+    let output = setup.output().context("debootstrap")?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    ensure!(
+        output.status.success(),
+        "as root: debootstrap failed: {}",
+        said.lines().last().unwrap_or_default()
+    );
+    let mut archive = tar::Builder::new(Vec::new());
+    archive.follow_symlinks(false);
+    for folder in ["var/cache/apt/archives", "var/lib/apt/lists", "dev", "proc", "sys"] {
+        let folder = place.join(folder);
+        remove(&folder)?;
+        fs::create_dir_all(&folder)?;
+    }
+    archive.append_dir_all(".", &place).context("the base image's archive")?;
+    let path = format!("/images/create?fromSrc=-&repo={name}");
+    let answer = engine.api().call("POST", &path, &archive.into_inner()?)?;
+    ensure!(answer.is_success(), "{}", answer.complaint());
+    remove(&place)?;
+    ensure!(size(engine, &name)?.is_some(), "the engine does not have the base image");
+    Ok(name)
+}
+
+fn remove(folder: &PathBuf) -> Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", folder.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Encodes every byte but letters and digits.
+fn percent_encoded(text: &str) -> String {
+    let encode = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(encode).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn build_arguments_survive_a_query() {
+        assert_eq!(percent_encoded(r#"{"A": "b&c"}"#), "%7B%22A%22%3A%20%22b%26c%22%7D");
+    }
+
+    /// The users that the daemon knows are those of the image.
+    #[test]
+    fn image_has_a_user_for_each_thread() {
+        let dockerfile =
+            fs::read_to_string(repo_root().join("containers/resident").join(DOCKERFILE)).unwrap();
+        assert!(dockerfile.contains("seq 1 17") && dockerfile.contains("2000 + number"), "{dockerfile}");
+    }
+}
