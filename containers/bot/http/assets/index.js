@@ -1,5 +1,6 @@
 // The index of runs, kept current by its feed. Rows are those the server rendered, changed in place.
 import { clockTime, el, localTimes, statusText } from "./dom.js";
+import { keepOpen } from "./stream.js";
 
 const list = document.getElementById("runs");
 const empty = document.getElementById("empty");
@@ -13,21 +14,28 @@ if (!query.has("before")) follow();
 
 function follow() {
   query.set("stream", "1");
-  const source = new EventSource(`/runs?${query}`);
-  source.onopen = () => {
-    // The feed does not report the runs that ended while it was away, so an index of active runs starts over.
-    if (opened && part === "active") list.replaceChildren();
-    opened = true;
-    connect("live", "Live");
+  const open = () => {
+    const source = new EventSource(`/runs?${query}`);
+    source.onmessage = ({ data }) => receive(JSON.parse(data));
+    return source;
   };
-  source.onerror = () => connect("reconnecting", source.readyState === EventSource.CLOSED ? "Disconnected" : "Reconnecting…");
-  source.onmessage = ({ data }) => {
-    const change = JSON.parse(data);
-    if (change.type === "upsert") upsert(change.run);
-    else if (change.type === "removed") remove(change.id);
-    empty.hidden = list.childElementCount > 0;
-  };
+  keepOpen(open, {
+    connected: () => {
+      // The feed does not report the runs that ended while it was away, so an index of active runs starts over.
+      if (opened && part === "active") list.replaceChildren();
+      opened = true;
+      connect("live", "Live");
+    },
+    reconnecting: () => connect("reconnecting", "Reconnecting…"),
+    lost: () => connect("lost", "Disconnected. Reload the page to try again."),
+  });
   setInterval(tick, 1000);
+}
+
+function receive(change) {
+  if (change.type === "upsert") upsert(change.run);
+  else if (change.type === "removed") remove(change.id);
+  empty.hidden = list.childElementCount > 0;
 }
 
 function connect(state, text) {

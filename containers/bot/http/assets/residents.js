@@ -2,6 +2,7 @@
 // server, read as a document: nothing is parsed into this one, and scripts of the fresh document do not run.
 import { clockTime, localTimes } from "./dom.js";
 import { morph } from "./morph.js";
+import { keepOpen } from "./stream.js";
 
 const root = document.getElementById("live");
 const connection = document.getElementById("connection");
@@ -14,13 +15,19 @@ follow();
 setInterval(tick, 1000);
 
 function follow() {
-  const source = new EventSource(`${location.pathname}?stream=1`);
-  source.onopen = () => connect("live", "Live");
-  source.onerror = () => connect("reconnecting", source.readyState === EventSource.CLOSED ? "Disconnected" : "Reconnecting…");
-  source.onmessage = ({ data }) => {
-    if (JSON.parse(data).version !== root.dataset.version) load();
-    else connect("live", "Live");
+  const open = () => {
+    const source = new EventSource(`${location.pathname}?stream=1`);
+    source.onmessage = ({ data }) => {
+      if (JSON.parse(data).version !== root.dataset.version) load();
+      else connect("live", "Live");
+    };
+    return source;
   };
+  keepOpen(open, {
+    connected: () => connect("live", "Live"),
+    reconnecting: () => connect("reconnecting", "Reconnecting…"),
+    lost: () => connect("lost", "Disconnected. Reload the page to try again."),
+  });
 }
 
 function connect(state, text) {

@@ -5,6 +5,7 @@ import { clockTime, localTimes, statusText } from "./dom.js";
 import { Facts } from "./facts.js";
 import { Log } from "./log.js";
 import { Slices } from "./slices.js";
+import { keepOpen } from "./stream.js";
 import { Transcript } from "./transcript.js";
 
 const root = document.getElementById("run");
@@ -82,15 +83,24 @@ async function loadEarlier(before) {
 }
 
 function follow() {
-  const query = new URLSearchParams(location.search);
-  query.set("after", String(lastSeq));
-  const source = new EventSource(`${location.pathname}/events?${query}`);
   const ticking = setInterval(tick, 1000);
   tick();
   connect("connecting");
-  source.onopen = () => connect("live");
+  keepOpen(() => openStream(ticking), {
+    connected: () => connect("live"),
+    reconnecting: () => connect("reconnecting"),
+    lost: () => connect("lost"),
+    isOver: showsHistory,
+  });
+  if (bar) offerControl(bar, { stopping: () => showStatus("stopping") });
+}
+
+/** Opens the stream after the last shown event. */
+function openStream(ticking) {
+  const query = new URLSearchParams(location.search);
+  query.set("after", String(lastSeq));
+  const source = new EventSource(`${location.pathname}/events?${query}`);
   source.onmessage = ({ data }) => receive(JSON.parse(data));
-  source.onerror = () => (source.readyState === EventSource.CLOSED ? lost() : connect("reconnecting"));
   source.addEventListener("replay_elided", ({ data }) => {
     const { fromSeq, toSeq } = JSON.parse(data);
     if (toSeq > lastSeq) {
@@ -110,7 +120,7 @@ function follow() {
     source.close();
     connect("");
   });
-  if (bar) offerControl(bar, { stopping: () => showStatus("stopping") });
+  return source;
 }
 
 function receive(event) {
@@ -147,11 +157,11 @@ function connect(state) {
   connection.textContent = CONNECTION[state];
 }
 
-/** The server refused the stream: the run may have moved to the history. */
-async function lost() {
+/** The server refused the stream. Shows the history if the run moved there, and returns whether it did. */
+async function showsHistory() {
   const status = await finalStatus();
   if (status) location.replace(location.pathname);
-  else connect("lost");
+  return Boolean(status);
 }
 
 async function finalStatus() {

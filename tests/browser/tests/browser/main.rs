@@ -20,6 +20,8 @@ mod views;
 
 use std::panic::{AssertUnwindSafe, resume_unwind};
 
+use ars_bot_core::{Capabilities, settings::Settings};
+use ars_bot_http::{ConnectionLimits, Dashboard, StreamLimits};
 use ars_events::{EventBody, NoteKind};
 use ars_types::RunStatus;
 use futures::FutureExt;
@@ -27,8 +29,11 @@ use serde_json::{Value, json};
 
 use self::{
     driver::Browser,
+    fleet::fleet,
+    memory_residents::with_residents,
     play::{ANSWER, ask, call, play, result},
-    support::{Bot, live_path, record, say},
+    residents::NOW,
+    support::{Bot, TOKENS, live_path, record, say},
 };
 
 /// Runs a test with a browser and closes it even if the test fails.
@@ -198,6 +203,37 @@ async fn a_run_is_stopped_from_its_page() {
     .await;
 }
 
+/// A browser gives up on a stream that is answered with 503, as the edge does during a deployment.
+#[tokio::test(flavor = "multi_thread")]
+async fn rejected_stream_is_opened_again() {
+    with_browser(async |browser| {
+        let streams = StreamLimits { max: 1, max_per_peer: 1 };
+        let limits = (ConnectionLimits::default(), streams);
+        let capabilities = with_residents(&fleet(NOW))(Capabilities::default());
+        let bot = Bot::of(Dashboard::Loopback, TOKENS, Settings::default(), capabilities, limits).await;
+        let run = bot.run("long", "scripted/m");
+        ask(&run, "please fix");
+        let live = bot.url(&live_path(&run));
+        for page in [live.clone(), bot.url("/runs"), bot.url("/residents")] {
+            // The stream of the page before ends only after the browser has left the page.
+            browser.open(&bot.url("/runs/docs")).await;
+            let held = loop {
+                let answer = reqwest::get(live.replace('?', "/events?")).await.unwrap();
+                if answer.status() == 200 {
+                    break answer;
+                }
+            };
+            browser.open(&page).await;
+            browser.wait("document.getElementById('connection').textContent === 'Reconnecting…'").await;
+            say(&run, "missed by the page");
+            drop(held);
+            browser.wait("document.getElementById('connection').textContent === 'Live'").await;
+            browser.wait("document.querySelector('.step, #runs li, .resident')").await;
+        }
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn index_follows_starting_and_ending_runs() {
     with_browser(async |browser| {
@@ -251,6 +287,11 @@ async fn without_scripts_a_page_is_a_readable_outline() {
         {
             assert!(text.contains(part), "{part}: {text}");
         }
+        let live = bot.run("coding · “Another one”", "scripted/m");
+        browser.open(&bot.url(&live_path(&live))).await;
+        let root = browser.command("DOM.getDocument", json!({"depth": -1})).await;
+        let text = texts(&root["root"]);
+        assert!(text.contains(&format!("runs stop {} --mode soft", live.id())), "{text}");
         browser.scripts(true).await;
     })
     .await;

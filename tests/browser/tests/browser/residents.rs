@@ -18,7 +18,7 @@ use super::{
 };
 
 /// The time of the bot's clock.
-const NOW: i64 = 1_760_000_000_000;
+pub const NOW: i64 = 1_760_000_000_000;
 
 async fn open(browser: &Browser, path: &str, width: u32) -> (Bot, Arc<MemoryResidents>) {
     let residents = fleet(NOW);

@@ -1,7 +1,10 @@
 //! Nothing moves while a run is streamed, and of a long run only the visible part is rendered.
 
+use std::sync::atomic::Ordering;
+
 use ars_events::EventBody;
 use ars_types::RunStatus;
+use reqwest::Client;
 use serde_json::{Value, json};
 
 use super::{
@@ -66,9 +69,34 @@ async fn streaming_moves_nothing() {
             run.seal(Some(true));
             browser.wait("document.getElementById('status').textContent === 'Completed'").await;
             assert_eq!(browser.eval("window.shifts").await, json!([]), "{width}");
+            steer(browser, &bot).await;
+            assert_eq!(browser.eval("window.shifts").await, json!([]), "{width}, steered");
         }
     })
     .await;
+}
+
+/// Sends a message from the page of a run that has a model, and waits until the model has read it.
+async fn steer(browser: &Browser, bot: &Bot) {
+    bot.script(&["I look first", "It is fixed."]);
+    bot.model.gated.store(true, Ordering::Relaxed);
+    let request = json!({"text": "please fix", "async": true});
+    let accepted = Client::new().post(bot.url("/ingress")).bearer_auth("good").body(request.to_string());
+    let accepted: Value = accepted.send().await.unwrap().json().await.unwrap();
+    let id = accepted["runId"].as_str().unwrap();
+    let token = bot.core.registry().list().into_iter().find(|run| run.id.as_str() == id).unwrap().token;
+    bot.model.called.notified().await;
+    browser.open(&bot.url(&format!("/runs/{id}?t={token}"))).await;
+    browser.wait("document.getElementById('connection').textContent === 'Live'").await;
+    browser.eval("document.getElementById('steer-text').value = 'and the tests'").await;
+    browser.click("#steer button").await;
+    browser.wait("document.getElementById('action-note').textContent.startsWith('The agent reads')").await;
+    for _ in 0..2 {
+        bot.model.gate.notify_one();
+    }
+    browser.wait("document.querySelector('.follow-up')").await;
+    bot.model.gate.notify_one();
+    browser.wait("document.getElementById('status').textContent === 'Completed'").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -354,7 +354,8 @@ impl Bot {
         Self::of(dashboard, tokens, settings, capabilities, Default::default()).await
     }
 
-    async fn of(
+    /// Starts a bot with these capabilities and limits.
+    pub async fn of(
         dashboard: Dashboard,
         tokens: &str,
         settings: Settings,

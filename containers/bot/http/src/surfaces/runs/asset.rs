@@ -25,6 +25,7 @@ pub(crate) async fn asset(Path(name): Path<String>) -> Response {
         "index.js" => (SCRIPT, include_str!("../../../assets/index.js")),
         "residents.js" => (SCRIPT, include_str!("../../../assets/residents.js")),
         "morph.js" => (SCRIPT, include_str!("../../../assets/morph.js")),
+        "stream.js" => (SCRIPT, include_str!("../../../assets/stream.js")),
         "times.js" => (SCRIPT, include_str!("../../../assets/times.js")),
         "favicon-good.svg" => (IMAGE, include_str!("../../../assets/favicon-good.svg")),
         "favicon-changing.svg" => (IMAGE, include_str!("../../../assets/favicon-changing.svg")),
