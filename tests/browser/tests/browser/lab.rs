@@ -5,7 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use ars_bot_core::registry::RunHandle;
+use ars_bot_core::registry::{QueuePlace, RunHandle};
+use ars_bot_ports::Overload;
 use ars_events::{
     Actor, ActorKind, ArtifactKind, DiffProvider, EventBody, InputSource, NoteKind, SkillUpstream, SpanStatus,
 };
@@ -21,7 +22,9 @@ use super::{
 };
 
 /// The notes of a run.
-const NOTES: [(NoteKind, &str); 14] = [
+const NOTES: [(NoteKind, &str); 18] = [
+    (NoteKind::Queued, "waiting for a free slot, position 2, limit of 64 live runs of all callers reached"),
+    (NoteKind::Queued, "started after waiting 3 s for a free slot"),
     (NoteKind::WrapUp, "the budget is nearly spent"),
     (NoteKind::TimeBudgetExhausted, "the time budget ended the run"),
     (NoteKind::TurnBudgetExhausted, "the turn budget ended the run"),
@@ -36,6 +39,8 @@ const NOTES: [(NoteKind, &str); 14] = [
     (NoteKind::Resumed, "another process continues the run"),
     (NoteKind::Compacted, "older turns were summarized"),
     (NoteKind::MoneyBudgetExhausted, "the money cap ended the run"),
+    (NoteKind::EgressRefused, "host.example was refused: it is not on the list of allowed hosts"),
+    (NoteKind::TreeRemoved, "the former working tree was removed to free the disk"),
 ];
 
 /// Stops the clock of the page 72 seconds after the start of the bot's clock.
@@ -72,6 +77,29 @@ fn kind(body: &EventBody) -> &'static str {
         EventBody::Answer { .. } => "answer",
         EventBody::SpanStart { .. } => "span_start",
         EventBody::SpanEnd { .. } => "span_end",
+    }
+}
+
+/// Returns the word of a kind of note. A new kind does not compile until the lab shows it.
+const fn note_word(kind: NoteKind) -> &'static str {
+    match kind {
+        NoteKind::WrapUp => "wrap_up",
+        NoteKind::TimeBudgetExhausted => "time_budget_exhausted",
+        NoteKind::TurnBudgetExhausted => "turn_budget_exhausted",
+        NoteKind::SandboxDead => "sandbox_dead",
+        NoteKind::FleetBusy => "fleet_busy",
+        NoteKind::Queued => "queued",
+        NoteKind::StopRequested => "stop_requested",
+        NoteKind::Stopped => "stopped",
+        NoteKind::SpansDropped => "spans_dropped",
+        NoteKind::HeadMoved => "head_moved",
+        NoteKind::McpUnavailable => "mcp_unavailable",
+        NoteKind::FollowUp => "follow_up",
+        NoteKind::Resumed => "resumed",
+        NoteKind::Compacted => "compacted",
+        NoteKind::MoneyBudgetExhausted => "money_budget_exhausted",
+        NoteKind::EgressRefused => "egress_refused",
+        NoteKind::TreeRemoved => "tree_removed",
     }
 }
 
@@ -184,6 +212,8 @@ async fn lab_shows_every_event_kind() {
             .map(|json| kind(&serde_json::from_str(json).unwrap()).to_owned())
             .collect();
         assert_eq!(shown.len(), 12, "{shown:?}");
+        let notes: BTreeSet<&str> = NOTES.iter().map(|(kind, _)| note_word(*kind)).collect();
+        assert_eq!(notes.len(), 17, "{notes:?}");
         browser.open(&bot.url(&format!("/runs/{}", run.id()))).await;
         browser.wait("document.querySelector('.call[data-state=open]')").await;
         insta::assert_snapshot!("lab_finished", named(&bot, &structure(browser).await, &run));
@@ -219,16 +249,38 @@ async fn lab_shows_every_status() {
         // Runs of the same instant would be listed by their random ids.
         bot.clock.advance(1_000);
         let run = bot.run("running", "rehearsal/m");
+        bot.clock.advance(1_000);
+        let waiting = bot.run("waiting", "scripted/m");
+        let limit = Some(Overload::Runs { limit: 64 });
         browser.at_start(STOPPED_CLOCK).await;
         browser.look(1100, "light").await;
         browser.open(&bot.url("/runs?all=1")).await;
         browser.wait("document.getElementById('connection').textContent === 'Live'").await;
-        browser.wait("document.querySelectorAll('#runs li').length === 7").await;
+        browser.wait("document.querySelectorAll('#runs li').length === 8").await;
+        for position in [3, 2] {
+            waiting.set_queue_place(Some(QueuePlace { position, limit }));
+            let shown = format!(
+                "document.querySelector('#runs .queue')?.textContent.startsWith('position {position}')"
+            );
+            browser.wait(&shown).await;
+        }
         insta::assert_snapshot!("lab_list", structure(browser).await);
         let mut pictures = Pictures::default();
         take_views(&mut pictures, browser, "lab-list").await;
         pictures.compare(browser).await;
         drop(run);
+        // The page of the run shows the same, and that it starts.
+        let note = |text: &str| waiting.publish(EventBody::note(NoteKind::Queued, text));
+        browser.open(&bot.url(&live_path(&waiting))).await;
+        browser.wait("document.getElementById('queue').textContent.startsWith('position 2, limit')").await;
+        browser.wait("document.getElementById('status').textContent === 'Queued'").await;
+        browser.wait("document.getElementById('connection').textContent === 'Live'").await;
+        note("waiting for a free slot, position 1");
+        browser.wait("document.getElementById('queue').textContent === 'position 1'").await;
+        waiting.set_queue_place(None);
+        note("started after waiting 3 s for a free slot");
+        browser.wait("document.getElementById('status').textContent === 'Running'").await;
+        browser.wait("document.getElementById('queue').textContent === ''").await;
     })
     .await;
 }
