@@ -11,4 +11,6 @@ pub enum Capability {
     CodeHost,
     /// Residents: repository environments that are kept warm.
     Residents,
+    /// Abridged reading diffs of reviews.
+    Abridger,
 }

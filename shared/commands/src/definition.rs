@@ -168,6 +168,12 @@ impl Definition {
         Self { leaves_run: true, ..self }
     }
 
+    /// Returns the definition of a command with a second reply to a message.
+    #[must_use]
+    pub const fn settling(self, settle: Settle) -> Self {
+        Self { settle: Some(settle), ..self }
+    }
+
     /// Returns the part of the id before the dot.
     pub fn group(&self) -> &'static str {
         self.id.split_once('.').map_or(self.id, |(group, _)| group)

@@ -54,6 +54,7 @@ const fn need(capability: Capability) -> &'static str {
         Capability::Schedules => "schedules",
         Capability::CodeHost => "code host",
         Capability::Residents => "residents",
+        Capability::Abridger => "abridger",
     }
 }
 

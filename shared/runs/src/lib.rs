@@ -13,6 +13,8 @@ mod acceptance;
 mod canonical;
 mod closing;
 mod ledger;
+mod outcomes;
+mod pull_facts;
 mod record;
 mod store;
 mod stored_run;
@@ -20,7 +22,11 @@ mod transcript;
 
 pub use ars_friction::records::diagnosis;
 pub use closing::{ClosedRun, closing_record};
-pub use record::{COST, REFLECTION_COST, RESERVED_COST, RunRecord, SCHEMA_WITH_SPANS, TAINT};
+pub use outcomes::{OutcomeRun, Outcomes, outcomes};
+pub use pull_facts::{
+    POSTED_REVIEW, PULL_REQUEST, PostedReviewFact, PullRequestFact, PullRequestState, add_pull_request, fact,
+};
+pub use record::{ABRIDGE_COST, COST, REFLECTION_COST, RESERVED_COST, RunRecord, SCHEMA_WITH_SPANS, TAINT};
 pub use store::{MIGRATIONS, RunStore, SWEEP_EVERY_MS};
 pub use stored_run::StoredRun;
 pub use transcript::{TRANSCRIPT_MIGRATIONS, TranscriptStore};

@@ -10,6 +10,8 @@ use crate::diagnosis;
 pub const COST: &str = "costMicroUsd";
 /// Additional record field: the cost of the reflection after the run.
 pub const REFLECTION_COST: &str = "reflectionMicroUsd";
+/// Additional record field: the cost of abridging its reading diff, in millionths of a dollar.
+pub const ABRIDGE_COST: &str = "abridgeMicroUsd";
 /// Additional field of a closing record: the run's reservation of the daily budget in micro-dollars.
 /// It is present if the run may have cost more than is known. The day's total counts it, a receipt does not show it.
 pub const RESERVED_COST: &str = "heldMicroUsd";

@@ -66,6 +66,12 @@ pub struct StoredRun {
     pub cost_micro_usd: Option<u64>,
     /// See [`REFLECTION_COST`](crate::REFLECTION_COST).
     pub reflection_micro_usd: Option<u64>,
+    /// See [`ABRIDGE_COST`](crate::ABRIDGE_COST).
+    pub abridge_micro_usd: Option<u64>,
+    /// See [`PULL_REQUEST`](crate::PULL_REQUEST).
+    pub pull_request: Option<Value>,
+    /// See [`POSTED_REVIEW`](crate::POSTED_REVIEW).
+    pub posted_review: Option<Value>,
     /// See [`RESERVED_COST`](crate::RESERVED_COST).
     pub held_micro_usd: Option<u64>,
     /// See [`TAINT`](crate::TAINT).

@@ -42,6 +42,7 @@ Environment (secrets come from nowhere else):
   PUBLIC_BASE_URL                         base of the links to run pages
   PEER_HEADER                             header with the caller's address, set by a proxy in front
   SERVICE_SKILLS_DIR                      folder of skills, <slug>/SKILL.md
+  SERVICE_READING_DIFF                    reading diffs of reviews: git, meat or off
   STATE_WORKER_URL, MEMORY_TOKEN          the state Worker: the default of --state-url, and its bearer
   ARS_SERVER, ARS_TOKEN                   a running service: the default of --server, and the token for it
   SERVICE_CONFIG, ARS_DATA_DIR, PORT      defaults of --config, --data-dir and the port of --listen

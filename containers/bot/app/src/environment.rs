@@ -14,6 +14,8 @@ pub mod name {
     pub const MEMORY_TOKEN: &str = "MEMORY_TOKEN";
     /// Folder of skills.
     pub const SKILLS_DIR: &str = "SERVICE_SKILLS_DIR";
+    /// Program of the reading diffs of reviews, in place of the configured one.
+    pub const READING_DIFF: &str = "SERVICE_READING_DIFF";
     /// Key of the web search.
     pub const BRAVE_SEARCH_API_KEY: &str = "BRAVE_SEARCH_API_KEY";
     /// Address of a search server other than Brave's.

@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    abridge_jobs::AbridgeJobs,
     capabilities::Capabilities,
     day_spend::{DaySpend, SpendSources},
     history::HistoryWriter,
@@ -53,6 +54,7 @@ struct Inner {
     history: HistoryWriter,
     threads: Threads,
     slots: Slots,
+    abridge_jobs: AbridgeJobs,
     day_spend: Arc<DaySpend>,
     live: Option<Live>,
     hand_off: CancellationToken,
@@ -94,6 +96,7 @@ impl RunContext {
             history: HistoryWriter::new(Arc::clone(&deps.store)),
             threads: Threads::default(),
             slots: Slots::new(deps.settings.load),
+            abridge_jobs: AbridgeJobs::default(),
             day_spend: Arc::default(),
             live,
             hand_off: CancellationToken::new(),
@@ -112,6 +115,11 @@ impl RunContext {
         if self.inner.requeue.send(requeued).is_err() {
             tracing::error!("unread follow-up dropped: its queue is closed");
         }
+    }
+
+    /// The jobs that abridge reviews.
+    pub(crate) fn abridge_jobs(&self) -> &AbridgeJobs {
+        &self.inner.abridge_jobs
     }
 
     /// The runs of this process.

@@ -4,6 +4,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use ars_auth::{Actor, grants::granted};
 use ars_bot_ports::{ChannelIo, Clock, IncomingMessage, Randomness, RunStore, StoreError};
+use ars_codehost::webhook::EndedPullRequest;
 use ars_types::{Generation, RepoSlug, SandboxKind, SandboxNetwork, UnixMillis};
 use tokio_util::sync::CancellationToken;
 
@@ -12,6 +13,7 @@ use crate::{
     context::{Deps, RunContext},
     dispatch, lifecycle,
     live::Live,
+    pull_ends,
     queries::Queries,
     registry::Registry,
     settings::Settings,
@@ -52,7 +54,7 @@ impl Core {
 
     /// A core that draws ids and tokens from this source. Must be called within a Tokio runtime.
     pub fn drawing_from(randomness: Randomness, deps: Deps) -> Self {
-        let registry = commands::registry(&deps.capabilities);
+        let registry = commands::registry(&deps);
         let (context, requeued) = RunContext::new(randomness, deps, registry);
         let requeue_ended = CancellationToken::new();
         let ended = requeue_ended.clone().drop_guard();
@@ -86,6 +88,14 @@ impl Core {
         let settings = self.context.settings();
         let actor = granted(actor, &settings.grants);
         dispatch::authorize_name(&actor, settings, repository.as_str()).is_ok()
+    }
+
+    /// Records the end of a pull request that a run opened.
+    ///
+    /// # Errors
+    /// The history did not answer.
+    pub async fn record_pull_request_end(&self, ended: &EndedPullRequest) -> Result<(), StoreError> {
+        pull_ends::record(&self.context, ended).await
     }
 
     /// Returns the commands.

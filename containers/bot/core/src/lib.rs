@@ -3,6 +3,8 @@
 //! Not here: HTTP, chat, vendor APIs, files and processes. Those are adapters behind `ars-bot-ports`.
 #![forbid(unsafe_code)]
 
+mod abridge;
+mod abridge_jobs;
 mod capabilities;
 pub mod commands;
 mod context;
@@ -17,6 +19,7 @@ pub mod live;
 pub mod load_limits;
 pub mod memory;
 pub mod overrides;
+mod pull_ends;
 pub mod queries;
 pub mod registry;
 pub mod retry;

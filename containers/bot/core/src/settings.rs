@@ -10,6 +10,7 @@ use ars_agent::{
 use ars_auth::{Grants, Restrictions};
 use ars_bot_ports::Repository;
 use ars_bot_tools::agents::AgentSpec;
+use ars_codehost::review::ReadingDiffSettings;
 use ars_settings::Scopes;
 use ars_types::{Effort, ModelRef, RepoSlug, RunId};
 
@@ -60,6 +61,8 @@ pub struct Settings {
     pub report_min_runs: Option<usize>,
     /// Issues about friction.
     pub proposals: ProposalSettings,
+    /// Reading diffs of reviews.
+    pub reading_diff: ReadingDiffSettings,
 }
 
 /// Where issues about friction are filed, and how many.

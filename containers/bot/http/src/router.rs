@@ -79,6 +79,7 @@ fn operators() -> Vec<Route> {
         read("/runs", runs::index),
         read("/runs/", runs::index),
         read("/runs/docs", runs::docs),
+        read("/runs/outcomes", runs::outcomes),
         read("/runs/scheduled", runs::schedules),
         read("/schedules", runs::schedules),
         read("/runs/assets/{name}", runs::asset),

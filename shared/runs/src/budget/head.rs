@@ -6,7 +6,10 @@
 use serde_json::Value;
 
 use super::{ELLIPSIS, escaped, size};
-use crate::record::{COST, REFLECTION_COST, RESERVED_COST, RunRecord, TAINT};
+use crate::{
+    pull_facts::{POSTED_REVIEW, PULL_REQUEST},
+    record::{ABRIDGE_COST, COST, REFLECTION_COST, RESERVED_COST, RunRecord, TAINT},
+};
 
 /// Maximum JSON bytes of a record without its events.
 pub const MAX_HEAD_BYTES: usize = 65_536;
@@ -15,7 +18,8 @@ const MAX_FIELD_BYTES: usize = 2_048;
 /// Maximum JSON bytes of one text of a finding of an oversized record.
 const MAX_FINDING_BYTES: usize = 512;
 /// Fields that later decisions need, and that are never dropped.
-const KEPT: [&str; 4] = [COST, REFLECTION_COST, RESERVED_COST, TAINT];
+const KEPT: [&str; 7] =
+    [COST, REFLECTION_COST, ABRIDGE_COST, RESERVED_COST, TAINT, PULL_REQUEST, POSTED_REVIEW];
 /// Severities, the least important first.
 const SEVERITIES: [&str; 3] = ["low", "medium", "high"];
 

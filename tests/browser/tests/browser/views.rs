@@ -37,7 +37,7 @@ pub const VIEWS: [(&str, u32, &str); 3] =
     [("light", 1100, "light"), ("dark", 1100, "dark"), ("phone", 390, "light")];
 
 /// Pages with pictures in the documentation.
-const PAGES: usize = 10;
+const PAGES: usize = 11;
 /// The parts of the source that a picture shows.
 /// They are the templates, their assets, and the code that fills the templates.
 /// The code that finds the facts of a page is much wider and changes for other reasons, so it is no source.
@@ -166,7 +166,19 @@ async fn every_page(browser: &Browser) -> (Bot, Vec<(&'static str, String)>) {
     ] {
         let stored = record(&format!("old{n}"), 1_759_999_000_000 - n * 3_600_000, &[]);
         let agent = label.split(' ').next().map(str::to_owned);
-        bot.store.insert(RunRecord { status, label: Some(label.into()), agent, ..stored });
+        let mut stored = RunRecord { status, label: Some(label.into()), agent, ..stored };
+        let at = stored.finished_at;
+        let fact = match n {
+            1 => ("postedReview", json!({ "repo": "acme/site", "number": 12, "at": at, "resolved": 2 })),
+            _ => (
+                "pullRequest",
+                json!({ "repo": "acme/app", "number": n, "created": true, "at": at, "state": "merged",
+                    "endedAt": at + 5_400_000 }),
+            ),
+        };
+        stored.extra.insert(fact.0.to_owned(), fact.1);
+        stored.extra.insert("costMicroUsd".to_owned(), json!(420_000));
+        bot.store.insert(stored);
     }
     let label = "coding · acme/app · “Make the parser accept trailing commas”";
     let live = bot.run_in("parser", label, "anthropic/some-model");
@@ -185,6 +197,7 @@ async fn every_page(browser: &Browser) -> (Bot, Vec<(&'static str, String)>) {
         ("live-run", live_path(&live)),
         ("friction", format!("{finished}?tab=friction")),
         ("changes", format!("{finished}?tab=changes")),
+        ("outcomes", "/runs/outcomes".into()),
         ("residents", "/residents".into()),
         ("resident", "/residents/acme/calculator".into()),
         ("schedules", "/schedules".into()),

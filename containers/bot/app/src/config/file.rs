@@ -16,7 +16,9 @@ use super::{
     history::{RunHistory, Worker},
     limits,
     memory::Memory,
-    providers, scopes, spending,
+    providers,
+    review::Review,
+    scopes, spending,
     webhook::Webhook,
 };
 
@@ -69,6 +71,8 @@ pub struct File {
     pub workspace_dir: Option<PathBuf>,
     /// Viewers of the run pages.
     pub dashboard: dashboard::Dashboard,
+    /// Reading diffs of reviews.
+    pub review: Review,
     /// Actors of logins of the code host.
     pub webhook: Webhook,
     /// Reports of recurring friction.

@@ -14,6 +14,7 @@ mod limits;
 mod memory;
 mod providers;
 mod remote;
+mod review;
 mod scopes;
 mod settings;
 mod spending;

@@ -8,6 +8,8 @@ use ars_bot_ports::Repository;
 use ars_bot_tools::agents;
 use ars_types::{ModelRef, RepoSlug};
 
+use crate::environment::{self, name};
+
 use super::{ConfigError, File, file::SelfImprovement, grants, scopes, spending};
 
 /// Milliseconds of a minute.
@@ -72,6 +74,7 @@ impl File {
             include_context: self.run_history.include_context,
             report_min_runs: self.self_improvement.min_runs,
             proposals,
+            reading_diff: self.review.reading_diff(environment::variable(name::READING_DIFF).as_deref())?,
         })
     }
 

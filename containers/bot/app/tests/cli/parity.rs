@@ -14,7 +14,7 @@ const RUN: &str = "RUN";
 
 /// The commands: their words, the input of the command route, and the exit code.
 /// They are in order, because changes are seen by those after them.
-const ROWS: [(&str, &str, i32); 19] = [
+const ROWS: [(&str, &str, i32); 20] = [
     ("help show", "{}", 0),
     ("status show", "{}", 0),
     ("config show --channel http:default", r#"{"channel":"http:default"}"#, 0),
@@ -35,6 +35,7 @@ const ROWS: [(&str, &str, i32); 19] = [
     ("runs get RUN --include messages", r#"{"id":"RUN","include":"messages"}"#, 0),
     ("runs events RUN --limit 1", r#"{"id":"RUN","limit":1}"#, 0),
     ("runs friction RUN", r#"{"id":"RUN"}"#, 0),
+    ("runs outcomes", "{}", 0),
     ("memory list --scope org", r#"{"scope":"org"}"#, 0),
     ("friction report --min-runs 1", r#"{"minRuns":1}"#, 0),
     // No state Worker records firings here.

@@ -16,6 +16,7 @@ mod help;
 mod invoke;
 mod memory;
 mod repo;
+mod review;
 mod runs;
 mod schedule;
 mod settle;

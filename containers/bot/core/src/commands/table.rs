@@ -5,9 +5,9 @@ use ars_types::UnixMillis;
 
 use super::{
     command::{Command, Entry},
-    config, friction, help, memory, repo, runs, schedule, status,
+    config, friction, help, memory, repo, review, runs, schedule, status,
 };
-use crate::capabilities::Capabilities;
+use crate::{abridge, context::Deps};
 
 /// Defines the table of these commands.
 macro_rules! table {
@@ -30,7 +30,9 @@ table! {
     runs::Get,
     runs::Events,
     runs::Friction,
+    runs::Outcomes,
     runs::Stop,
+    review::Abridge,
     memory::List,
     memory::Forget,
     friction::Report,
@@ -62,11 +64,18 @@ pub fn text_of(id: &str, json: &str, now: UnixMillis) -> Option<String> {
 
 /// Returns the commands of an installation that has every capability.
 pub fn catalogue() -> Registry {
-    catalogue_of(&[Capability::Memory, Capability::Schedules, Capability::CodeHost, Capability::Residents])
+    catalogue_of(&[
+        Capability::Memory,
+        Capability::Schedules,
+        Capability::CodeHost,
+        Capability::Residents,
+        Capability::Abridger,
+    ])
 }
 
 /// Returns the commands of an installation.
-pub(crate) fn registry(capabilities: &Capabilities) -> Registry {
+pub(crate) fn registry(deps: &Deps) -> Registry {
+    let capabilities = &deps.capabilities;
     let mut available = Vec::new();
     if capabilities.memory.is_some() {
         available.push(Capability::Memory);
@@ -79,6 +88,9 @@ pub(crate) fn registry(capabilities: &Capabilities) -> Registry {
     }
     if capabilities.commands.residents.is_some() {
         available.push(Capability::Residents);
+    }
+    if abridge::is_offered(deps) {
+        available.push(Capability::Abridger);
     }
     catalogue_of(&available)
 }

@@ -165,7 +165,7 @@ fn day_of(now: UnixMillis) -> UnixMillis {
 
 /// Returns the amount of a list's item, or `None` without a cost or a reservation.
 fn cost_in(item: &StoredRun) -> Option<u64> {
-    let reflection = item.reflection_micro_usd.unwrap_or(0);
-    let cost = item.cost_micro_usd.map(|cost| cost.saturating_add(reflection));
+    let after = item.reflection_micro_usd.unwrap_or(0).saturating_add(item.abridge_micro_usd.unwrap_or(0));
+    let cost = item.cost_micro_usd.map(|cost| cost.saturating_add(after));
     cost.max(item.held_micro_usd)
 }

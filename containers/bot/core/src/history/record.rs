@@ -1,7 +1,7 @@
 //! Builds a run's record from its state in the registry (docs/reference/runs.md#record).
 
 use ars_friction::{AnalysisOptions, Interval, analyze};
-use ars_runs::{COST, RunRecord, SCHEMA_WITH_SPANS, budget};
+use ars_runs::{COST, RunRecord, SCHEMA_WITH_SPANS, add_pull_request, budget};
 use ars_types::{RunStatus, UnixMillis};
 use serde_json::{Map, Value};
 
@@ -44,7 +44,7 @@ pub fn record(run: &LiveRun, end: RunTotals) -> RunRecord {
         ..AnalysisOptions::default()
     };
     let diagnosis = analyze(&events, &options);
-    let record = RunRecord {
+    let mut record = RunRecord {
         id: run.id.clone(),
         label: Some(facts.label.clone()),
         agent: Some(facts.agent.clone()),
@@ -69,5 +69,6 @@ pub fn record(run: &LiveRun, end: RunTotals) -> RunRecord {
         diagnosis: serde_json::to_value(diagnosis).unwrap_or_default(),
         extra: Map::from_iter(end.cost.map(|cost| (COST.to_owned(), cost.into()))),
     };
+    add_pull_request(&mut record);
     budget::fit(record)
 }

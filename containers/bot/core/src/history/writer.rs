@@ -33,6 +33,8 @@ pub struct HistoryWriter {
     lost: Arc<AtomicU64>,
     /// Locked while a tombstone is written. There are none before the shutdown deadline.
     tombstones: Arc<Mutex<HashMap<RunId, Arc<tokio::sync::Mutex<()>>>>>,
+    /// Locked while a final record is read, changed and written.
+    amending: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// A final record that is due.
@@ -56,7 +58,7 @@ pub struct Provisional {
 impl HistoryWriter {
     /// A writer to this store.
     pub fn new(store: Arc<dyn RunStore>) -> Self {
-        Self { store, lost: Arc::default(), tombstones: Arc::default() }
+        Self { store, lost: Arc::default(), tombstones: Arc::default(), amending: Arc::default() }
     }
 
     /// Number of final records that could not be written.
@@ -164,6 +166,28 @@ impl HistoryWriter {
         if let Err(error) = Policy::RECORD.run(&record.id, put).await {
             tracing::warn!(run = %record.id, microusd, error = %error, "cost of a reflection not recorded");
         }
+    }
+
+    /// Changes the final record of a run. Amendments of this process do not overwrite each other.
+    /// Returns `false` if there is no final record.
+    ///
+    /// # Errors
+    /// The store's error, behind its retries.
+    pub async fn amend(
+        &self,
+        id: &RunId,
+        change: impl Fn(&mut RunRecord) + Send + Sync,
+    ) -> Result<bool, StoreError> {
+        let _one_at_a_time = self.amending.lock().await;
+        let amend = || async {
+            let Some(mut record) = self.store.get(id).await?.filter(|record| !is_provisional(record)) else {
+                return Ok(false);
+            };
+            change(&mut record);
+            self.store.put(&budget::fit(record)).await?;
+            Ok(true)
+        };
+        Policy::RECORD.run(id, amend).await
     }
 
     /// Ends the live run where there is a ledger.

@@ -8,6 +8,7 @@ use ars_types::RunStatus;
 
 use super::active::ActiveRun;
 use crate::{
+    abridge,
     context::RunContext,
     run::{Assignment, Driver, DriverExit, DriverReport, Resumption, SpanResult},
 };
@@ -92,6 +93,9 @@ impl ActiveRun {
         root: &str,
     ) -> Option<EventBody> {
         assignment.verdict.as_ref()?;
+        if !abridge::has_reading_diffs(&context.settings().reading_diff) {
+            return None;
+        }
         let workspace = assignment.workspace.as_deref()?;
         let span = self.part(context, root, "run.reading_diff");
         let redactor = &context.deps().redactor;

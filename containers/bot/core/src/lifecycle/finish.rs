@@ -24,6 +24,7 @@ use tokio::time::Instant;
 
 use super::{active::ActiveRun, requeue::EndedRun};
 use crate::{
+    abridge,
     context::RunContext,
     history::{self, FinalRecord, Provisional, RunTotals},
     in_flight::InFlight,
@@ -355,6 +356,9 @@ impl Effects {
     }
 
     async fn reflect(&mut self) {
+        if let Some(record) = &self.record {
+            abridge::automatically(&self.context, record);
+        }
         if let (Some(memory), Some(record)) = (&self.memory, self.record.take()) {
             let conversation =
                 Conversation { turns: &self.turns, tools: &self.tools, tool_calls: self.tool_calls };

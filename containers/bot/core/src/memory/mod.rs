@@ -19,6 +19,7 @@ pub use deps::MemoryDeps;
 pub use recall::{Recalled, Recaller};
 pub use reflect::{Kept, Outcome, Reflection, Reflector};
 pub(crate) use remembering::{Conversation, Remembering};
+pub(crate) use run_spend_guard::RunSpendGuard;
 pub use scopes::{Place, RunScopes};
 pub use spend_guard::SpendGuard;
 pub(crate) use thread_taint::Successor;

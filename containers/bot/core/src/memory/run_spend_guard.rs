@@ -9,7 +9,7 @@ use super::SpendGuard;
 use crate::{context::RunContext, day_spend::Hold, settings::MoneyCaps};
 
 /// The spend guard of one ended run.
-pub(super) struct RunSpendGuard<'a> {
+pub(crate) struct RunSpendGuard<'a> {
     pub(super) context: &'a RunContext,
     pub(super) run: &'a RunId,
     /// The run's cost, if known.
@@ -25,7 +25,7 @@ struct State {
 }
 
 impl<'a> RunSpendGuard<'a> {
-    pub(super) fn new(context: &'a RunContext, run: &'a RunId, cost: Option<u64>) -> Self {
+    pub(crate) fn new(context: &'a RunContext, run: &'a RunId, cost: Option<u64>) -> Self {
         Self { context, run, cost, state: Mutex::default() }
     }
 

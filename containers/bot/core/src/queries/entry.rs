@@ -1,7 +1,7 @@
 //! One run with every stored fact but its events, as commands show it.
 
 use ars_auth::Viewer;
-use ars_runs::StoredRun;
+use ars_runs::{PostedReviewFact, PullRequestFact, StoredRun, fact};
 use ars_types::Generation;
 use ars_wire::Moment;
 use serde_json::{Number, Value};
@@ -45,6 +45,10 @@ pub struct RunDetail {
     pub bytes: Option<Number>,
     /// Position among the runs that wait for a slot.
     pub queue_position: Option<u32>,
+    /// Its pull request.
+    pub pull_request: Option<PullRequestFact>,
+    /// The review that it posted.
+    pub posted_review: Option<PostedReviewFact>,
     /// What the run is doing, as its channel shows it.
     pub activity: Option<String>,
     /// Link to the request.
@@ -99,6 +103,8 @@ impl RunEntry {
             diagnosis: run.diagnosis.take().filter(|diagnosis| !diagnosis.is_null()),
             bytes: run.bytes.take(),
             queue_position: None,
+            pull_request: fact(run.pull_request.as_ref()),
+            posted_review: fact(run.posted_review.as_ref()),
             activity: run.activity.take(),
             source_url: run.source_url.take(),
             user_name: run.user_name.take(),

@@ -118,6 +118,21 @@ impl Queries {
         Ok(self.stored_page(viewer, &request, limit, &known).await?.0)
     }
 
+    /// Returns finished runs like [`Self::finished_since`], without their diagnoses.
+    ///
+    /// # Errors
+    /// The history did not answer.
+    pub async fn finished_facts(
+        &self,
+        viewer: &Viewer,
+        since: Option<Moment>,
+        limit: usize,
+    ) -> Result<Vec<RunEntry>, StoreError> {
+        let known = self.known(viewer).await;
+        let request = PageRequest { since, limit, ..PageRequest::default() };
+        Ok(self.stored_page(viewer, &request, limit, &known).await?.0)
+    }
+
     /// Reads the history until there are enough rows. Returns a cursor if it gave up before.
     async fn stored_page(
         &self,

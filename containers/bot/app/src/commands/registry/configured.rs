@@ -4,6 +4,7 @@
 use std::{ffi::OsString, path::Path};
 
 use ars_bot_core::commands::{catalogue, catalogue_of};
+use ars_codehost::review::Provider;
 use ars_commands::{Capability, Registry};
 
 use super::options::{CONFIG, SERVER};
@@ -34,7 +35,13 @@ pub fn configured(arguments: &[OsString]) -> Registry {
     // Variables that cannot be used are an error of the command, which help must show for it to be called.
     let has_code_host = !matches!(CodeHostConfig::read(environment::variable), Ok(None));
     let code_host = has_code_host.then_some(Capability::CodeHost);
-    catalogue_of(&memory.into_iter().chain(schedules).chain(code_host).collect::<Vec<_>>())
+    // Whether a model has a key is checked by the command.
+    let word = environment::variable(name::READING_DIFF);
+    let diffs = file.review.reading_diff(word.as_deref());
+    let is_offered = has_code_host && diffs.is_ok_and(|diffs| diffs.provider != Provider::Off);
+    let abridger = is_offered.then_some(Capability::Abridger);
+    let parts = memory.into_iter().chain(schedules).chain(code_host).chain(abridger);
+    catalogue_of(&parts.collect::<Vec<_>>())
 }
 
 /// Returns the value of an option: `--name value` or `--name=value`.

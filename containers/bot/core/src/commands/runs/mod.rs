@@ -4,6 +4,7 @@ mod events;
 mod friction;
 mod get;
 mod list;
+mod outcomes;
 mod stop;
 mod view;
 
@@ -11,4 +12,5 @@ pub(super) use events::Events;
 pub(super) use friction::Friction;
 pub(super) use get::Get;
 pub(super) use list::List;
+pub(super) use outcomes::Outcomes;
 pub(super) use stop::Stop;

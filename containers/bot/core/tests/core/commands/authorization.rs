@@ -32,7 +32,9 @@ const TABLE: &[(&str, &str)] = &[
     ("runs.get", "-yyyy--y"),
     ("runs.events", "-yyyy--y"),
     ("runs.friction", "-yyyy--y"),
+    ("runs.outcomes", "-yyyy--y"),
     ("runs.stop", "--y-y--y"),
+    ("review.abridge", "--y----y"),
     ("memory.list", "-yyyy-yy"),
     ("memory.forget", "--y---yy"),
     ("friction.report", "-yyyy-yy"),
@@ -184,6 +186,7 @@ fn capabilities_are_those_of_the_documents() {
         .on(Surface::Api)
         .filter_map(|definition| Some((definition.id, definition.capability?)));
     let expected = [
+        ("review.abridge", Capability::Abridger),
         ("memory.list", Capability::Memory),
         ("memory.forget", Capability::Memory),
         ("friction.propose", Capability::CodeHost),

@@ -1,11 +1,13 @@
 //! Commands over the core, with the real run store in memory.
 
+mod abridging;
 mod audit;
 mod authorization;
 mod config;
 mod friction;
 mod help;
 mod memory;
+mod outcomes;
 mod outputs;
 mod proposals;
 mod reference;

@@ -12,7 +12,7 @@ use ars_codehost::{
     answer::Meaning,
     diff::Commit,
     pull_request::{CheckRun, PullRequestText},
-    review::{OwnReview, Submission},
+    review::{OwnReview, PullRequest, PullRequestState, Submission},
 };
 use ars_types::{RefName, RepoSlug};
 use async_trait::async_trait;
@@ -34,6 +34,8 @@ pub struct MemoryHost {
     pub issues: Mutex<Vec<(RepoSlug, Issue)>>,
     /// The failures of the next creations.
     pub failures: Mutex<VecDeque<Failure>>,
+    /// The diff of every pull request; without one the calls about them fail.
+    pub diff: Mutex<Option<String>>,
     /// Listings fail.
     pub is_down: Mutex<bool>,
     /// The root files of every repository.
@@ -162,10 +164,32 @@ impl CodeHost for MemoryHost {
 
     async fn pull_request(
         &self,
-        _repository: &RepoSlug,
-        _number: u64,
+        repository: &RepoSlug,
+        number: u64,
     ) -> Result<PullRequestFacts, CodeHostError> {
-        Err(CodeHostError::Unreachable)
+        self.diff.lock().unwrap().as_ref().ok_or(CodeHostError::Unreachable)?;
+        Ok(PullRequestFacts {
+            pull_request: PullRequest {
+                repository: repository.clone(),
+                number,
+                state: PullRequestState::Open,
+                title: "Fix".into(),
+                description: String::new(),
+                head_branch: "fix".into(),
+                head: Commit::parse(&"a".repeat(40)),
+                base_branch: "main".into(),
+            },
+            url: self.host.pull_request_url(repository, number),
+            is_draft: false,
+            author: "ann".into(),
+            head_repository: Some(repository.clone()),
+            changed_files: 1,
+            additions: 1,
+            deletions: 0,
+            opened_at: 0,
+            closed_at: None,
+            merged_at: None,
+        })
     }
 
     async fn pull_request_of_branch(
@@ -207,7 +231,8 @@ impl CodeHost for MemoryHost {
         _number: u64,
         _max_bytes: usize,
     ) -> Result<BoundedText, CodeHostError> {
-        Err(CodeHostError::Unreachable)
+        let text = self.diff.lock().unwrap().clone().ok_or(CodeHostError::Unreachable)?;
+        Ok(BoundedText { text, truncated: false })
     }
 
     async fn reviews(&self, _repository: &RepoSlug, _number: u64) -> Result<Vec<OwnReview>, CodeHostError> {

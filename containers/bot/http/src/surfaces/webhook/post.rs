@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use ars_auth::Actor;
 use ars_bot_ports::{Choices, CodeHost, IncomingMessage};
-use ars_codehost::webhook::{Bot, Delivery, Trigger, TriggerKind, is_signed, trigger};
+use ars_codehost::webhook::{Bot, Delivery, Trigger, TriggerKind, ended_pull_request, is_signed, trigger};
 use ars_events::InputSource;
 use ars_types::{RepoSlug, Visibility};
 use ars_wire::idempotency::IdempotencyKey;
@@ -59,10 +59,15 @@ async fn serve(state: &HttpState, request: Request) -> Result<Option<&'static st
     }
     let event: Value =
         serde_json::from_slice(&body).map_err(|_| Rejected::Malformed("the body is no JSON"))?;
+    let kind = value(&head.headers, "x-github-event");
+    if let Some(ended) = ended_pull_request(kind, &event) {
+        let recorded = state.core.record_pull_request_end(&ended).await;
+        return recorded.map(|()| None).map_err(|_| Rejected::Unavailable);
+    }
     // Without the own account no mention is recognized.
     let account = host.account().await.map_err(|_| Rejected::Unavailable)?;
     let bot = Bot { login: &account.login };
-    let Ok(trigger) = trigger(value(&head.headers, "x-github-event"), &event, bot) else {
+    let Ok(trigger) = trigger(kind, &event, bot) else {
         return Ok(Some("the event has no effect"));
     };
     let Some(actor) = webhooks.actor(&trigger.user) else { return Ok(Some("the user is not mapped")) };

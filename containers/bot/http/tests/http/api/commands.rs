@@ -35,6 +35,7 @@ fn table() -> Vec<(&'static str, Option<&'static str>, Value, &'static str)> {
         ),
         ("runs.events", Some("id=done&after-seq=0"), json!({ "id": "done", "afterSeq": 0 }), "events"),
         ("runs.friction", Some("id=done"), json!({ "id": "done" }), "diagnosis"),
+        ("runs.outcomes", Some("agent=coding"), json!({ "agent": "coding" }), "outcomes"),
         ("runs.stop", None, json!({ "id": "LIVE", "mode": "soft" }), "state"),
         ("memory.list", Some("scope=org&limit=3"), json!({ "scope": "org", "limit": 3 }), "scopes"),
         ("memory.forget", None, json!({ "id": RECORD }), "forgotten"),
@@ -100,7 +101,7 @@ async fn body_has_the_bytes_of_the_command() {
 }
 
 /// Invokers of each command: no credential, a session without configured grants, one with all of them.
-const PERMITTED: [(&str, &str); 23] = [
+const PERMITTED: [(&str, &str); 25] = [
     ("help.show", "-yy"),
     ("status.show", "-yy"),
     ("config.show", "-yy"),
@@ -111,7 +112,9 @@ const PERMITTED: [(&str, &str); 23] = [
     ("runs.get", "-yy"),
     ("runs.events", "-yy"),
     ("runs.friction", "-yy"),
+    ("runs.outcomes", "-yy"),
     ("runs.stop", "--y"),
+    ("review.abridge", "--y"),
     ("memory.list", "-yy"),
     ("memory.forget", "--y"),
     ("friction.report", "-yy"),

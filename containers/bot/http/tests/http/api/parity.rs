@@ -66,6 +66,7 @@ fn rows() -> Vec<Row> {
         row("runs.get", &["done", "--include", "messages"], json!({ "id": "done", "include": "messages" })),
         row("runs.events", &["live", "--after-seq", "0"], json!({ "id": "live", "afterSeq": 0 })),
         row("runs.friction", &["done"], json!({ "id": "done" })),
+        row("runs.outcomes", &["--agent", "coding"], json!({ "agent": "coding" })),
         row("runs.stop", &["live", "--mode", "soft"], json!({ "id": "live", "mode": "soft" })),
         row("memory.list", &["--scope", "org"], json!({ "scope": "org" })),
         row("memory.forget", &[RECORD], json!({ "id": RECORD })),
@@ -91,6 +92,7 @@ fn rows() -> Vec<Row> {
         failing("conflict", "repo.onboard", &["acme/app"], json!({ "slug": "acme/app" })),
         failing("invalid_input", "repo.reconfigure", &["acme/app"], json!({ "slug": "acme/app" })),
         row("schedule.list", &[], json!({})),
+        failing("not_found", "review.abridge", &["unknown"], json!({ "id": "unknown" })),
         failing("not_found", "runs.get", &["unknown"], json!({ "id": "unknown" })),
         failing("invalid_input", "runs.list", &["--limit", "0"], json!({ "limit": 0 })),
         failing(

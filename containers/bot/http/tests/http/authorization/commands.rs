@@ -87,8 +87,11 @@ pub const TABLE: &[Row] = &[
     row("runs.get", r#"{"id":"{run}"}"#, "xxx?+?+", "xxdd++??", NONE),
     row("runs.events", r#"{"id":"{run}"}"#, "xxx?+?+", "xxdd++??", NONE),
     row("runs.friction", r#"{"id":"{run}"}"#, "xxx?+?+", "xxdd++??", NONE),
+    row("runs.outcomes", "{}", "xxx++++", "xxdd++++", "xxxd++++"),
     // The run has ended, which is a conflict for a caller that may stop it.
     row("runs.stop", r#"{"id":"{run}","mode":"soft"}"#, "xxxdd?!", "xxddd!??", "xxxdd!??"),
+    // The run is no review, which is invalid input of a caller that may read it.
+    row("review.abridge", r#"{"id":"{run}"}"#, "xxxdd?#", "xxddd#??", "xxxdd#??"),
     row("memory.list", "{}", "xxx++++", "xxdd++++", "xxxd++++"),
     row("memory.forget", r#"{"id":"mem:org:acme:1"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
     row("friction.report", "{}", "xxx++++", "xxdd++++", "xxxd++++"),

@@ -156,6 +156,7 @@ const TABLE: &[Row] = &[
     row(READ, "/runs/{id}", "/runs/unknown", gated(UNKNOWN), pages(UNKNOWN)),
     row(READ, "/runs/{id}/events", "/runs/http-ci/events", gated(DONE), pages(DONE)),
     row(READ, "/runs/{id}/friction", "/runs/http-ci/friction", gated(DONE), pages(DONE)),
+    row(READ, "/runs/outcomes", "/runs/outcomes", gated(DONE), pages(DONE)),
     row(READ, "/runs/scheduled", "/runs/scheduled", gated(DONE), pages(DONE)),
     row(READ, "/schedules", "/schedules", gated(DONE), pages(DONE)),
     row(READ, "/runs/{id}/earlier", "/runs/http-ci/earlier", gated(DONE), pages(DONE)),

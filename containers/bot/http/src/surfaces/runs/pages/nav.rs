@@ -15,6 +15,8 @@ pub(crate) const REPO_LIST: &str = "repo.list";
 pub(crate) enum Section {
     /// Runs.
     Runs,
+    /// Outcomes.
+    Outcomes,
     /// Residents.
     Residents,
     /// Schedules.
@@ -64,7 +66,8 @@ impl Nav {
         let link = |href, text, section| Link { href, text, is_current: section == Some(self.current) };
         let schedules = self.has_schedules.then(|| link("/schedules", "Schedules", Some(Section::Schedules)));
         let residents = self.has_residents.then(|| link("/residents", "Residents", Some(Section::Residents)));
-        [Some(link("/runs", "Runs", Some(Section::Runs))), residents, schedules]
+        let outcomes = link("/runs/outcomes", "Outcomes", Some(Section::Outcomes));
+        [Some(link("/runs", "Runs", Some(Section::Runs))), Some(outcomes), residents, schedules]
             .into_iter()
             .flatten()
             .chain([

@@ -1,0 +1,93 @@
+//! The jobs of this process that abridge reviews: at most one per run.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use ars_codehost::review::{Abridged, Abridgement, Job};
+use ars_types::{RunId, UnixMillis};
+use tokio::sync::watch;
+
+/// Most ended jobs whose result is kept.
+const MAX_ENDED_JOBS: usize = 200;
+
+/// The jobs.
+#[derive(Default)]
+pub(crate) struct AbridgeJobs(Mutex<Jobs>);
+
+/// The jobs by run, locked.
+#[derive(Default)]
+pub(crate) struct Jobs {
+    by_run: BTreeMap<RunId, watch::Receiver<JobState>>,
+    /// Ended jobs, oldest first.
+    started: Vec<RunId>,
+}
+
+/// The state of a job.
+#[derive(Debug, Clone)]
+pub(crate) enum JobState {
+    Running { started_at: UnixMillis },
+    Failed { reason: String, at: UnixMillis },
+    Done { artifact: Abridged },
+}
+
+impl AbridgeJobs {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Jobs> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the state of a run's job.
+    pub(crate) fn state(&self, run: &RunId) -> Abridgement {
+        let state = self.lock().by_run.get(run).map(|state| state.borrow().clone());
+        state.map_or(Abridgement::Absent, JobState::into_abridgement)
+    }
+
+    /// Waits until the job of a run has ended.
+    pub(crate) fn finished(&self, run: &RunId) -> impl Future<Output = Abridgement> + Send + use<> {
+        let state = self.lock().by_run.get(run).cloned();
+        async move {
+            let Some(mut state) = state else { return Abridgement::Absent };
+            let ended = state.wait_for(|state| !matches!(state, JobState::Running { .. })).await;
+            // A job that panicked leaves its last state.
+            let ended = ended.map(|state| state.clone());
+            ended.map_or(Abridgement::Absent, JobState::into_abridgement)
+        }
+    }
+}
+
+impl Jobs {
+    /// Returns the job of a run, for the decision about a call. A finished one is in the record.
+    pub(crate) fn of(&self, run: &RunId) -> Job {
+        match self.by_run.get(run).map(|state| state.borrow().clone()) {
+            Some(JobState::Running { started_at }) => Job::Running { started_at },
+            Some(JobState::Failed { reason, at }) => Job::Failed { reason, at },
+            Some(JobState::Done { .. }) | None => Job::None,
+        }
+    }
+
+    /// Notes a job that starts. The sender receives its end.
+    pub(crate) fn start(&mut self, run: &RunId, now: UnixMillis) -> watch::Sender<JobState> {
+        let sender = watch::Sender::new(JobState::Running { started_at: now });
+        self.by_run.insert(run.clone(), sender.subscribe());
+        self.started.retain(|known| known != run);
+        self.started.push(run.clone());
+        if self.started.len() > MAX_ENDED_JOBS {
+            let is_ended = |run: &RunId| !matches!(self.of(run), Job::Running { .. });
+            if let Some(at) = self.started.iter().position(is_ended) {
+                self.by_run.remove(&self.started.remove(at));
+            }
+        }
+        sender
+    }
+}
+
+impl JobState {
+    fn into_abridgement(self) -> Abridgement {
+        match self {
+            Self::Running { started_at } => Abridgement::Running { started_at },
+            Self::Failed { reason, at } => Abridgement::Failed { reason, at },
+            Self::Done { artifact } => Abridgement::Done { reused: false, artifact },
+        }
+    }
+}

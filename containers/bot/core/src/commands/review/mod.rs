@@ -1,0 +1,5 @@
+//! `review.*`
+
+mod abridge;
+
+pub(super) use abridge::Abridge;

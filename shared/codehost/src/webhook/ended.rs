@@ -1,0 +1,68 @@
+//! Ends of the service's own pull requests: merged or closed.
+
+use ars_types::{RepoSlug, RunId};
+use serde_json::Value;
+
+use crate::{branch::run_of_branch, host::parse_slug};
+
+/// A pull request of a run's branch that ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndedPullRequest {
+    /// The run that opened it.
+    pub run: RunId,
+    /// Repository.
+    pub repository: RepoSlug,
+    /// Number.
+    pub number: u64,
+    /// It was merged. Otherwise it was closed.
+    pub is_merged: bool,
+}
+
+/// Returns the pull request that an event ends. `event` is the header `X-GitHub-Event`.
+///
+/// Anyone can name a branch of a fork like one of a run, so repository and number must be those of the run's record.
+pub fn ended_pull_request(event: &str, body: &Value) -> Option<EndedPullRequest> {
+    if event != "pull_request" || body["action"] != "closed" {
+        return None;
+    }
+    let pull = &body["pull_request"];
+    Some(EndedPullRequest {
+        run: run_of_branch(pull["head"]["ref"].as_str()?)?,
+        repository: parse_slug(body["repository"]["full_name"].as_str()?)?,
+        number: pull["number"].as_u64()?,
+        is_merged: pull["merged"].as_bool()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_closed_pull_requests_of_runs_end() {
+        let body = |action: &str, branch: &str, merged: Value| {
+            json!({
+                "action": action, "repository": { "full_name": "Acme/App" },
+                "pull_request": { "number": 7, "merged": merged, "head": { "ref": branch } },
+            })
+        };
+        let ended = |is_merged| EndedPullRequest {
+            run: RunId::parse("r1").unwrap(),
+            repository: RepoSlug::parse("acme/app").unwrap(),
+            number: 7,
+            is_merged,
+        };
+        for (event, body, expected) in [
+            ("pull_request", body("closed", "ars/r1/fix", json!(true)), Some(ended(true))),
+            ("pull_request", body("closed", "ars/r1/fix", json!(false)), Some(ended(false))),
+            ("pull_request", body("closed", "fix", json!(true)), None),
+            ("pull_request", body("reopened", "ars/r1/fix", json!(false)), None),
+            ("pull_request", body("closed", "ars/r1/fix", json!(null)), None),
+            ("issues", body("closed", "ars/r1/fix", json!(true)), None),
+        ] {
+            assert_eq!(ended_pull_request(event, &body), expected, "{event} {body}");
+        }
+    }
+}
