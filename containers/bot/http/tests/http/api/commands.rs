@@ -6,7 +6,7 @@ use ars_commands::{RawInput, Surface};
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
-use super::support::{ACTOR, RECORD, bot, get, post, read, send};
+use super::support::{ACTOR, RECORD, bot, get, post, read, review, send};
 use crate::support::{Bot, record, say};
 
 const FINISHED_AT: i64 = 1_760_000_000_000;
@@ -37,6 +37,7 @@ fn table() -> Vec<(&'static str, Option<&'static str>, Value, &'static str)> {
         ("runs.friction", Some("id=done"), json!({ "id": "done" }), "diagnosis"),
         ("runs.outcomes", Some("agent=coding"), json!({ "agent": "coding" }), "outcomes"),
         ("runs.stop", None, json!({ "id": "LIVE", "mode": "soft" }), "state"),
+        ("review.abridge", None, json!({ "id": "reviewed", "wait": true }), "artifact"),
         ("memory.list", Some("scope=org&limit=3"), json!({ "scope": "org", "limit": 3 }), "scopes"),
         ("memory.forget", None, json!({ "id": RECORD }), "forgotten"),
         ("friction.report", Some("min-runs=1"), json!({ "minRuns": 1 }), "patterns"),
@@ -68,6 +69,8 @@ async fn every_command_answers() {
     let run = bot.run("live", "scripted/m");
     say(&run, "hello");
     bot.store.insert(record("done", FINISHED_AT, &[json!({ "type": "answer", "text": "x", "seq": 1 })]));
+    bot.store.insert(review("reviewed", FINISHED_AT));
+    bot.script(&["One line."]);
     for (id, query, mut body, member) in table() {
         if body["id"] == "LIVE" {
             body["id"] = json!(run.id());

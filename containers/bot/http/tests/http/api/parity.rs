@@ -10,7 +10,7 @@ use ars_types::RunId;
 use reqwest::Client;
 use serde_json::{Value, json};
 
-use super::support::{ACTOR, Answer, RECORD, get, post, whole};
+use super::support::{ACTOR, Answer, RECORD, get, post, review, whole};
 use crate::{
     remote_runs::{TOKEN, beside_another_with},
     support::{Bot, by_token, record, say},
@@ -68,6 +68,7 @@ fn rows() -> Vec<Row> {
         row("runs.friction", &["done"], json!({ "id": "done" })),
         row("runs.outcomes", &["--agent", "coding"], json!({ "agent": "coding" })),
         row("runs.stop", &["live", "--mode", "soft"], json!({ "id": "live", "mode": "soft" })),
+        row("review.abridge", &["reviewed", "--wait"], json!({ "id": "reviewed", "wait": true })),
         row("memory.list", &["--scope", "org"], json!({ "scope": "org" })),
         row("memory.forget", &[RECORD], json!({ "id": RECORD })),
         row("friction.report", &["--min-runs", "1"], json!({ "minRuns": 1 })),
@@ -107,7 +108,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// An installation with a stored run, a live one, and one that is live in another process.
+/// An installation with a stored run and a stored review, a live run, and one that is live in another process.
 /// Each surface's caller has every grant.
 struct World {
     bot: Bot,
@@ -126,6 +127,8 @@ impl World {
             1_760_000_000_000,
             &[json!({ "type": "answer", "text": "x", "seq": 1 })],
         ));
+        bot.store.insert(review("reviewed", 1_760_000_000_000));
+        bot.script(&["One line."]);
         let live = bot.run_as(RunId::parse("live").unwrap(), "live", "scripted/m");
         say(&live, "hello");
         Self { bot, live }
@@ -256,7 +259,7 @@ async fn surfaces_give_the_same_bytes() {
         if row.id == "runs.list"
             && let Ok(json) = &expected
         {
-            assert_eq!(json.matches("\"threadKey\"").count(), 3, "each kind of run is listed: {json}");
+            assert_eq!(json.matches("\"threadKey\"").count(), 4, "each kind of run is listed: {json}");
         }
         assert_eq!(by_post(row).await, expected, "{} by POST", row.id);
         assert_eq!(by_tool(row).await, expected, "{} by MCP", row.id);

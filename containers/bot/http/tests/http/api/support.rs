@@ -12,7 +12,8 @@ use ars_bot_core::{
     settings::Settings,
 };
 use ars_bot_ports::{Document, Documents, Memory, Replacement, Schedules, StoreError, Written};
-use ars_types::StoreKey;
+use ars_runs::RunRecord;
+use ars_types::{StoreKey, UnixMillis};
 use ars_wire::{
     health::Build,
     memory::{Candidate, MemoryRecord},
@@ -25,7 +26,7 @@ use serde_json::{Value, json};
 use crate::{
     code_host::MemoryHost,
     memory_residents::{MemoryResidents, with_residents},
-    support::{Bot, TOKENS, by_token},
+    support::{Bot, TOKENS, by_token, record},
 };
 
 /// The actor of the secret.
@@ -108,10 +109,12 @@ pub fn whole(capabilities: Capabilities) -> Capabilities {
         budget: Budget::default(),
         model: None,
     };
+    let host = MemoryHost::default();
+    *host.diff.lock().unwrap() = Some("--- a/x\n+++ b/x\n@@ -1 +1 @@\n+canary-value\n".to_owned());
     let build = Build { commit: "abc123".into(), built_at: None };
     let whole = Capabilities {
         memory: Some(memory),
-        code_host: Some(Arc::new(MemoryHost::default())),
+        code_host: Some(Arc::new(host)),
         overrides: Some(Overrides::new(Arc::new(Page::default()))),
         commands: CommandDeps {
             build: Some(build),
@@ -128,6 +131,13 @@ pub async fn bot(actions: Set, channels: Set) -> Bot {
     let grants = Grants { actions, channels, ..Grants::default() };
     let settings = Settings { grants: [(ACTOR.to_owned(), grants)].into(), ..Settings::default() };
     Bot::with_capabilities(by_token(ACTOR), TOKENS, settings, whole(Capabilities::default())).await
+}
+
+/// Returns a finished review of a pull request.
+pub fn review(id: &str, finished_at: UnixMillis) -> RunRecord {
+    let meta = json!({ "type": "run_meta", "agent": "review", "pr": 7, "seq": 1 });
+    let repo = Some("acme/app".to_owned());
+    RunRecord { agent: Some("review".to_owned()), repo, ..record(id, finished_at, &[meta]) }
 }
 
 /// An answer.
