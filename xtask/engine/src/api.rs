@@ -70,7 +70,8 @@ impl Api {
         self.call("POST", path, body.to_string().as_bytes())
     }
 
-    /// Sends a request and reads the whole answer. A body is JSON, except for the archive of a build or an import.
+    /// Sends a request and reads the whole answer.
+    /// A body is JSON, except for the archive of a build or an import.
     pub(crate) fn call(&self, method: &str, path: &str, body: &[u8]) -> Result<Answer> {
         let answer = self.exchange(method, path, body);
         let answer = answer.with_context(|| format!("{method} {path} at {}", self.socket.display()))?;

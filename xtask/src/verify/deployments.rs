@@ -1,4 +1,4 @@
-//! Every Worker as deployed, up to the upload: configuration, build command, bundle, and the bot's image.
+//! Every Worker as deployed, up to the upload: configuration, build command, bundle, image of the bot.
 //!
 //! Not here: the image of residents. It begins at public images, which not every machine reaches; `tests/residents`
 //! builds its first stage.

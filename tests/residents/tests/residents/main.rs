@@ -1,4 +1,4 @@
-//! Residents in real containers: the daemon as root, its users, git over HTTP with tokens of an app, and archives.
+//! Residents in real containers: the daemon as root, its users, git over HTTP, and archives.
 //!
 //! Not here: the decisions (`shared/resident`) and each step of the daemon (`containers/resident/sandboxd`).
 

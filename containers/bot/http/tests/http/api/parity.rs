@@ -108,7 +108,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// An installation with a stored run and a stored review, a live run, and one that is live in another process.
+/// An installation with a stored run, a stored review, a live run, and one live in another process.
 /// Each surface's caller has every grant.
 struct World {
     bot: Bot,

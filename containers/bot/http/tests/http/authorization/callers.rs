@@ -24,8 +24,9 @@ const VIEWER: &str = "access:ops";
 const READS: [&str; 7] =
     ["help:read", "status:read", "config:read", "runs:read", "memory:read", "friction:read", "repo:read"];
 /// Every write, and the reads.
-const WRITES: [&str; 7] = [
+const WRITES: [&str; 8] = [
     "runs:write",
+    "review:write",
     "memory:write",
     "config:write",
     "friction:write",

@@ -65,9 +65,11 @@ const TABLE: &[Row] = &[
     opens("status:write", &[]),
     opens("config:read", &["config.show"]),
     opens("config:write", CHANGES),
-    opens("runs:read", &["runs.list", "runs.get", "runs.events", "runs.friction"]),
+    opens("runs:read", &["runs.list", "runs.get", "runs.events", "runs.friction", "runs.outcomes"]),
     // Only a live run is steered, with its token.
     opens("runs:write", &["runs.stop"]).with_routes(&[("POST /runs/http-ci/stop?mode=soft", ENDED)]),
+    opens("review:read", &[]),
+    opens("review:write", &["review.abridge"]),
     opens("memory:read", &["memory.list"]),
     // A shared record also needs `repo:write`.
     opens("memory:write", &[]),
@@ -86,8 +88,6 @@ const TABLE: &[Row] = &[
     opens("issue:write", &[]),
     opens("mcp:read", &[]),
     opens("mcp:write", &[]),
-    opens("review:read", &[]),
-    opens("review:write", &[]),
     opens("env:read", &[]),
     opens("env:write", &[]),
     // Only the firing of a schedule has this action, and no scope gives it.
