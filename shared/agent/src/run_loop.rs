@@ -127,6 +127,14 @@ impl Loop {
         }
     }
 
+    /// Continues a run that ended with an answer, with a text of the service.
+    /// The next input is [`Input::Start`].
+    /// Its budget and its limits continue too.
+    pub fn reopen(&mut self, text: String) {
+        self.is_over = false;
+        self.conversation.add_user_parts(vec![Part::text(text)]);
+    }
+
     /// Returns the names of the tools that the run called, those of earlier processes included.
     pub fn tools(&self) -> BTreeSet<String> {
         self.conversation.tools()

@@ -165,6 +165,21 @@ pub enum EventBody {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         meat_tokens: Option<MeatTokens>,
     },
+    /// The description of a change by the agent.
+    /// Published between the call and its result; the last one counts.
+    PrDescription {
+        /// The input of the call.
+        description: Map<String, Value>,
+    },
+    /// The pull request of a coding run was opened or edited.
+    PrOpened {
+        /// Address of its page.
+        url: String,
+        /// Number.
+        number: u64,
+        /// It was opened; otherwise an open one was edited.
+        created: bool,
+    },
     /// The final answer. Published once, before finish and reply; absent if the run failed.
     Answer {
         /// The answer as its channel shows it.

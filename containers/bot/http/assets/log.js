@@ -49,6 +49,8 @@ export class Log {
         return this.note(`Skill ${event.skill}`, event.description, "skill");
       case "review_artifact":
         return this.append(artifact(event));
+      case "pr_opened":
+        return this.append(pullRequest(event));
       case "span_start":
         return event.name === "model.turn" ? this.thinking(true) : undefined;
       case "span_end":
@@ -142,4 +144,12 @@ function artifact(event) {
   const details = el("details", { class: "call artifact" }, el("summary", {}, el("span", { class: "tool" }, title), el("code", { class: "target" }, event.baseRef ?? "")));
   details.addEventListener("toggle", () => details.append(diff(event.diff ?? "")), { once: true });
   return el("li", { class: "step" }, event.summary && el("p", { class: "plain" }, event.summary), details);
+}
+
+/** The pull request of the run. */
+function pullRequest(event) {
+  const name = `Pull request #${event.number}`;
+  const isAddress = /^https?:\/\//.test(event.url ?? "");
+  const link = isAddress ? el("a", { href: event.url, rel: "noreferrer" }, name) : name;
+  return el("li", { class: "note", "data-kind": "pull_request" }, link, el("span", { class: "detail" }, event.created ? " opened" : " edited"));
 }

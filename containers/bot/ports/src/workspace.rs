@@ -4,6 +4,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use ars_codehost::diff::Commit;
 use ars_types::{RefName, SandboxKind, SandboxNetwork, ThreadKey};
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
@@ -75,6 +76,37 @@ pub trait Workspace: Send + Sync {
         false
     }
 
+    /// Returns the address of the repository, without credentials.
+    fn origin(&self) -> Option<&str> {
+        None
+    }
+
+    /// Returns the branch that commits of the thread were last pushed to.
+    async fn pushed_branch(&self) -> Option<RefName> {
+        None
+    }
+
+    /// Pushes a commit of the tree to a branch of the service at the origin, never with force.
+    /// The credential is minted for this operation, and no command of the tree receives it.
+    async fn push(
+        &self,
+        _commit: &Commit,
+        _branch: &RefName,
+        _cancel: &CancellationToken,
+    ) -> Result<PushOutcome, WorkspaceError> {
+        Err(WorkspaceError::Refused(NO_REMOTE.into()))
+    }
+
+    /// Fetches the head of a pull request from the origin, and checks out the commit.
+    async fn check_out(
+        &self,
+        _pull_request: u64,
+        _commit: &Commit,
+        _cancel: &CancellationToken,
+    ) -> Result<(), WorkspaceError> {
+        Err(WorkspaceError::Refused(NO_REMOTE.into()))
+    }
+
     /// Returns the commit of the tree, or `None` before a first commit.
     async fn head(&self) -> Result<Option<String>, WorkspaceError>;
 
@@ -120,6 +152,21 @@ pub trait Workspace: Send + Sync {
         path: &str,
         limit: usize,
     ) -> Result<(Vec<SearchHit>, bool), WorkspaceError>;
+}
+
+/// The problem of a tree without an origin that git reaches over a network.
+const NO_REMOTE: &str = "this tree has no remote repository";
+
+/// The refs of a tree for the commits that were pushed, each with the name of its branch.
+pub const PUSHED_REFS: &str = "refs/ars/pushed/";
+
+/// The result of a push.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PushOutcome {
+    /// The branch has the commit.
+    Pushed,
+    /// The origin rejected it, such as for a protected branch. Git's words, untrusted.
+    Rejected(String),
 }
 
 /// A command to run.

@@ -39,6 +39,11 @@ impl AgentSpec {
         self.toolset == Toolset::Readonly
     }
 
+    /// Returns whether its runs may open a pull request.
+    pub fn changes_code(&self) -> bool {
+        self.toolset == Toolset::Full
+    }
+
     /// Returns its tools in an installation with these skills and code host.
     /// Skill tools need a skill for it.
     pub fn tools(&self, skills: Option<&dyn Skills>, code_host: Option<&dyn CodeHost>) -> Vec<Arc<dyn Tool>> {
@@ -47,11 +52,14 @@ impl AgentSpec {
         tools.retain(|tool| {
             let name = tool.spec().name;
             (has_skills || !OF_SKILLS.contains(&name.as_str()))
-                && (code_host.is_some() || !name.starts_with(OF_CODE_HOST))
+                && (code_host.is_some() || !OF_CODE_HOST.iter().any(|start| name.starts_with(start)))
         });
         tools
     }
 }
+
+/// The part of the prompt of runs that may open a pull request.
+pub const PULL_REQUEST_PROMPT: &str = include_str!("agents/pull_request.md");
 
 /// The agent of a request if neither the request nor the configuration names one.
 pub const DEFAULT_AGENT: &str = "general";
@@ -59,8 +67,8 @@ pub const DEFAULT_AGENT: &str = "general";
 /// The tools that only make sense with skills.
 const OF_SKILLS: [&str; 2] = ["list_skills", "use_skill"];
 
-/// Start of the names of the tools that only make sense with a code host.
-const OF_CODE_HOST: &str = "github_";
+/// Starts of the names of the tools that only make sense with a code host.
+const OF_CODE_HOST: [&str; 2] = ["github_", "submit_pr_"];
 
 const MINUTE_MS: i64 = 60_000;
 

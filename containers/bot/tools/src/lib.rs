@@ -21,6 +21,7 @@ pub mod review;
 mod search;
 #[cfg(test)]
 mod skills_tests;
+mod submit_pr_description;
 mod submit_verdict;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -37,6 +38,7 @@ mod write_file;
 pub use ars_agent::Effects;
 pub use github::{CodeHostAccess, Denial, GitHubTool, RepositoryGate};
 pub use output::ToolOutput;
+pub use submit_pr_description::{DescriptionSlot, description_in};
 pub use submit_verdict::verdict_in;
 pub use tool::{RunFacilities, Tool, ToolContext};
 pub use toolset::Toolset;

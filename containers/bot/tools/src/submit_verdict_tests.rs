@@ -91,7 +91,7 @@ fn last_accepted_verdict_is_found() {
         answers(vec![result("d", false)]),
         asks(vec![call("e", NAME, "approve")]),
     ];
-    assert_eq!(verdict_in(&turns).unwrap().summary, "b");
-    assert_eq!(verdict_in(&turns[..2]).unwrap().summary, "a");
+    assert_eq!(verdict_in(&turns).unwrap().0.summary, "b");
+    assert_eq!(verdict_in(&turns[..2]).unwrap().0.summary, "a");
     assert_eq!(verdict_in(&turns[..1]), None);
 }

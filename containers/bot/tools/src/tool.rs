@@ -9,7 +9,9 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::{github::CodeHostAccess, output::ToolOutput, review::VerdictSlot};
+use crate::{
+    github::CodeHostAccess, output::ToolOutput, review::VerdictSlot, submit_pr_description::DescriptionSlot,
+};
 
 /// Maximum characters of a call's one-line summary.
 const SUMMARY_MAX: usize = 200;
@@ -64,6 +66,8 @@ pub struct RunFacilities<'a> {
     pub skills: Option<&'a dyn Skills>,
     /// The slot of the verdict, absent for agents that give none.
     pub verdict: Option<&'a VerdictSlot>,
+    /// The slot of the description of a pull request, absent for runs that open none.
+    pub description: Option<&'a DescriptionSlot>,
     /// The code host with the requester's gate, absent in an installation without one.
     pub code_host: Option<CodeHostAccess<'a>>,
     /// Publishes an event between the call's and its result's.
@@ -82,6 +86,7 @@ impl<'a> RunFacilities<'a> {
             agent,
             skills: None,
             verdict: None,
+            description: None,
             code_host: None,
             publish: &|_event| {},
             status: &|_text| {},

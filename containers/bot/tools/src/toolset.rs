@@ -1,14 +1,12 @@
 //! The tools of each toolset.
-//!
-//! Not here yet: `submit_pr_description`.
 
 use std::sync::Arc;
 
 use super::{
     Tool, bash::Bash, diff_digest::DiffDigest, edit_file::EditFile, github::GitHubTool,
     list_files::ListFiles, list_skills::ListSkills, read_file::ReadFile, search::Search,
-    submit_verdict::SubmitVerdict, update_status::UpdateStatus, use_skill::UseSkill, web_fetch::WebFetch,
-    web_search::WebSearch, write_file::WriteFile,
+    submit_pr_description::SubmitPrDescription, submit_verdict::SubmitVerdict, update_status::UpdateStatus,
+    use_skill::UseSkill, web_fetch::WebFetch, web_search::WebSearch, write_file::WriteFile,
 };
 
 /// A named set of tools.
@@ -47,6 +45,7 @@ impl Toolset {
                 Arc::new(Search),
                 Arc::new(UpdateStatus),
                 Arc::new(DiffDigest),
+                Arc::new(SubmitPrDescription),
                 Arc::new(WebFetch),
                 Arc::new(ListSkills),
                 Arc::new(UseSkill),
@@ -106,6 +105,7 @@ mod tests {
             ("bash", Effects::Mutating),
             ("edit_file", Effects::Mutating),
             ("write_file", Effects::RerunSafe),
+            ("submit_pr_description", Effects::RerunSafe),
             ("submit_verdict", Effects::RerunSafe),
             ("update_status", Effects::RerunSafe),
             ("diff_digest", Effects::None),

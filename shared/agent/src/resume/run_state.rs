@@ -48,6 +48,15 @@ pub struct RunState {
     /// The request of a run that waits for a slot, from which another process starts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued: Option<Value>,
+    /// The branch that the run's commits are pushed to.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "lenient")]
+    pub branch: Option<String>,
+    /// The tests and builds of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Value>,
+    /// The pull request under review.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Value>,
     /// Fields of a later version.
     #[serde(flatten)]
     pub extra: Map<String, Value>,

@@ -86,7 +86,7 @@ pub(super) fn render(evidence: &Evidence) -> String {
         .map(|check| entry(check, "did not end"))
         .chain(elsewhere.iter().map(|check| match &check.head {
             Some(other) => entry(check, &format!("ran at {} only", other.short())),
-            None => entry(check, "ran before the last changes only"),
+            None => entry(check, "ran with other changes in the tree"),
         }))
         .collect();
     if !open.is_empty() {

@@ -1,12 +1,14 @@
 //! Pull requests of coding runs: the description by the agent, the evidence by code, and the flow.
 
 mod check_run;
+mod command;
 mod description;
 mod evidence;
 mod flow;
 mod render;
 
 pub use check_run::{CheckRun, check_run};
+pub use command::check_of;
 pub use description::{Description, InvalidDescription, TourAnchor, TourStep};
 pub use evidence::{Check, CheckResult, Evidence};
 pub use flow::{Action, Found, Input, Opened, Outcome, PullRequestFlow, Pushed};

@@ -51,7 +51,7 @@ fn body_shows_evidence_of_the_exact_head() {
         "Closes #·1.\n\n## Evidence\n\nHead: {}\nRun: https://ars.example/runs/r1\nCost: $0.13\n\n\
          Checked at this head:\n\n- build passed: `make build`\n- test failed: `make test`\n\n      boom ``` @·ann\n\n\
          Not verified at this head:\n\n- slow did not end: `make slow`\n- lint ran at bbbbbbb only: `make lint`\n\
-         - docs ran before the last changes only: `make docs`\n\n\
+         - docs ran with other changes in the tree: `make docs`\n\n\
          ## What and why\n\n·## Evidence\n\n- test passed\n\n## Risks\n\n- one two\n\n<!-- ars:run=r1 -->",
         "a".repeat(40)
     );

@@ -142,6 +142,13 @@ impl ReviewPost {
         }
     }
 
+    /// The second review of a run, of this head.
+    pub const fn again(target: Commit) -> Self {
+        let mut post = Self::new(target);
+        post.has_reviewed_again = true;
+        post
+    }
+
     /// Advances the machine. An input that it does not wait for has no effect.
     pub fn step(&mut self, input: Input) -> Option<Action> {
         match (self.state, input) {

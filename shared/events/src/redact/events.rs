@@ -85,6 +85,8 @@ fn redact_all(redactor: &Redactor, mut body: EventBody) -> EventBody {
         } => {
             [base_ref, diff].into_iter().chain(summary).for_each(clean);
         }
+        EventBody::PrDescription { description } => clean_map(redactor, description),
+        EventBody::PrOpened { url, number: _, created: _ } => clean(url),
         EventBody::SpanStart { span_id, parent_span_id, name, attrs } => {
             [span_id, name].into_iter().chain(parent_span_id).for_each(clean);
             attrs.iter_mut().for_each(|attrs| clean_map(redactor, attrs));

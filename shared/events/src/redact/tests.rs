@@ -402,6 +402,10 @@ fn every_event(text: &str) -> Vec<EventBody> {
             summary: some(),
             meat_tokens: None,
         },
+        EventBody::PrDescription {
+            description: serde_json::Map::from_iter([("tldr".to_owned(), text.into())]),
+        },
+        EventBody::PrOpened { url: text.into(), number: 1, created: true },
         EventBody::Answer { text: text.into(), raw: some() },
         start,
         EventBody::SpanEnd {

@@ -10,10 +10,10 @@ use super::answer::Answer;
 /// Rejects pushes to protected branches, and pushes that rewrite a branch.
 const HOOK: &str = "#!/bin/sh
 for name in $(git config --get-all fake.protected); do
-  if test \"$1\" = \"refs/heads/$name\"; then
+  case \"$1\" in refs/heads/$name)
     echo \"GH006: Protected branch update failed for $1.\" >&2
     exit 1
-  fi
+  esac
 done
 ";
 

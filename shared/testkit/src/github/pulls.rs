@@ -1,5 +1,7 @@
 //! Pull requests and comparisons.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -22,10 +24,16 @@ pub(super) fn refresh(state: &mut HostState, name: &str) {
     for (number, branch) in heads {
         let Some(sha) = head_of(repository, &branch) else { continue };
         let Some(item) = repository.items.get_mut(&number).filter(|item| item.is_open) else { continue };
+        point_at(&repository.path, number, &sha);
         if let Some(pull) = &mut item.pull {
             pull.sha = sha;
         }
     }
+}
+
+/// Lets git fetch the head of a pull request.
+fn point_at(path: &Path, number: u64, sha: &str) {
+    try_git(path, &["update-ref", &format!("refs/pull/{number}/head"), sha]);
 }
 
 /// Finds a pull request.

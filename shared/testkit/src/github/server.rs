@@ -139,7 +139,7 @@ impl FakeGitHub {
         git::git(&self.repository(name).path, arguments)
     }
 
-    /// Protects a branch from pushes.
+    /// Protects the branches of a pattern, such as `release/*`, from pushes.
     pub fn protect(&self, name: &str, branch: &str) {
         self.git(name, &["config", "--add", "fake.protected", branch]);
     }

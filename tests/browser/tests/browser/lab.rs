@@ -74,6 +74,8 @@ fn kind(body: &EventBody) -> &'static str {
         EventBody::RunNote { .. } => "run_note",
         EventBody::SkillUse { .. } => "skill_use",
         EventBody::ReviewArtifact { .. } => "review_artifact",
+        EventBody::PrDescription { .. } => "pr_description",
+        EventBody::PrOpened { .. } => "pr_opened",
         EventBody::Answer { .. } => "answer",
         EventBody::SpanStart { .. } => "span_start",
         EventBody::SpanEnd { .. } => "span_end",
@@ -134,6 +136,9 @@ fn side_facts(run: &RunHandle) {
         summary: Some("one line changed".into()),
         meat_tokens: None,
     });
+    run.publish(EventBody::PrDescription { description: serde_json::Map::new() });
+    let url = "https://github.com/acme/app/pull/7".into();
+    run.publish(EventBody::PrOpened { url, number: 7, created: true });
     run.publish(EventBody::SpanEnd {
         span_id: "s9".into(),
         parent_span_id: None,
@@ -211,7 +216,7 @@ async fn lab_shows_every_event_kind() {
             .iter()
             .map(|json| kind(&serde_json::from_str(json).unwrap()).to_owned())
             .collect();
-        assert_eq!(shown.len(), 12, "{shown:?}");
+        assert_eq!(shown.len(), 14, "{shown:?}");
         let notes: BTreeSet<&str> = NOTES.iter().map(|(kind, _)| note_word(*kind)).collect();
         assert_eq!(notes.len(), 17, "{notes:?}");
         browser.open(&bot.url(&format!("/runs/{}", run.id()))).await;

@@ -4,11 +4,11 @@
 //! the objects of the tree's own: the agent's staged changes stay untouched, no content is written to its repository,
 //! and no filter or other program that its configuration names is run.
 
-use std::{fs, io, path::Path};
+use std::io;
 
 use ars_bot_ports::WorkspaceError;
 
-use super::git::{CALL_TIMEOUT, Git, Limits, SHORT};
+use super::git::{CALL_TIMEOUT, Git, Limits, SHORT, make_bare};
 
 /// Git's name for a tree without files.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
@@ -25,7 +25,7 @@ pub(super) async fn since(git: &Git<'_>, base: Option<&str>) -> Result<String, W
     let failed = |error: io::Error| WorkspaceError::Infra(format!("temporary folder: {error}"));
     let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(git.place).map_err(failed)?;
     let reader = folder.path();
-    make_reader(reader).map_err(failed)?;
+    make_bare(reader).map_err(failed)?;
     let own = git.place.join("tree/.git");
     let exclude = format!("core.excludesFile={}", own.join("info/exclude").display());
     let call = async |arguments: &[&str], limits| {
@@ -54,13 +54,6 @@ pub(super) async fn since(git: &Git<'_>, base: Option<&str>) -> Result<String, W
     ];
     let answer = call(&arguments, Limits { time: CALL_TIMEOUT, output: DIFF_LIMIT }).await?.succeeded()?;
     Ok(readable(answer.output, answer.dropped))
-}
-
-/// Makes an empty repository without settings.
-fn make_reader(folder: &Path) -> io::Result<()> {
-    fs::create_dir(folder.join("objects"))?;
-    fs::create_dir(folder.join("refs"))?;
-    fs::write(folder.join("HEAD"), "ref: refs/heads/none\n")
 }
 
 /// Ends a cut diff with its last complete line and the number of missing bytes.

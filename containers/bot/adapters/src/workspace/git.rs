@@ -5,7 +5,7 @@
 //! command wrote into `.git/config` still runs when a call of the agent's compares files. It runs in the sandbox of that
 //! command, without network. The diff for people runs none (`diff`).
 
-use std::{ffi::OsStr, path::Path, process::Command, time::Duration};
+use std::{ffi::OsStr, fs, io, path::Path, process::Command, time::Duration};
 
 use ars_bot_ports::WorkspaceError;
 use tokio_util::sync::CancellationToken;
@@ -33,6 +33,8 @@ pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 const WORDS_LIMIT: usize = 8 << 10;
 /// Lines of git's output that an error quotes.
 const QUOTED_LINES: usize = 4;
+/// Begins a line of the other side.
+const REMOTE_MARK: &str = "remote: ";
 /// Most characters of them.
 const QUOTED_CHARS: usize = 600;
 
@@ -85,10 +87,34 @@ impl Git<'_> {
         self.in_tree(self.programs.git_inside(self.place, Some(repository)), repository, arguments)
     }
 
-    fn in_tree<S: AsRef<OsStr>>(&self, mut program: Program, repository: &Path, arguments: &[S]) -> Program {
+    /// Returns a call over a network, with the settings of another repository and the tree's objects.
+    /// It can read the workspace's folders only, so the tree cannot name files of others as its objects.
+    pub(super) fn over_network<S: AsRef<OsStr>>(
+        &self,
+        repository: &Path,
+        transports: &str,
+        arguments: &[S],
+    ) -> Program {
+        let program = self.programs.git_over_network(self.place, repository);
+        let mut program = self.with_transports(program, repository, transports, arguments);
+        program.command.env("GIT_OBJECT_DIRECTORY", self.place.join("tree/.git/objects"));
+        program
+    }
+
+    fn in_tree<S: AsRef<OsStr>>(&self, program: Program, repository: &Path, arguments: &[S]) -> Program {
+        self.with_transports(program, repository, NO_TRANSPORT, arguments)
+    }
+
+    fn with_transports<S: AsRef<OsStr>>(
+        &self,
+        mut program: Program,
+        repository: &Path,
+        transports: &str,
+        arguments: &[S],
+    ) -> Program {
         let tree = self.place.join("tree");
         let command = &mut program.command;
-        prepare(command, NO_TRANSPORT);
+        prepare(command, transports);
         command.arg("--git-dir").arg(repository).arg("--work-tree").arg(&tree);
         command.arg("--literal-pathspecs").args(arguments).current_dir(tree);
         program
@@ -128,6 +154,13 @@ impl Git<'_> {
     }
 }
 
+/// Makes an empty repository without settings.
+pub(super) fn make_bare(folder: &Path) -> io::Result<()> {
+    fs::create_dir(folder.join("objects"))?;
+    fs::create_dir(folder.join("refs"))?;
+    fs::write(folder.join("HEAD"), "ref: refs/heads/none\n")
+}
+
 /// Adds the settings and the environment of every call.
 fn prepare(command: &mut Command, transports: &str) {
     command
@@ -151,11 +184,26 @@ impl GitOutput {
 
     /// Returns git's last lines: bounded, on one line, without credentials in URLs.
     pub(super) fn own_words(&self) -> String {
+        let lines = self.lines();
+        self.quoted(&lines[lines.len().saturating_sub(QUOTED_LINES)..])
+    }
+
+    /// Returns the first lines of the other side in the same form, or git's own if it sent none.
+    pub(super) fn remote_words(&self) -> String {
+        let from_remote = |line: &&str| line.starts_with(REMOTE_MARK);
+        let lines: Vec<_> = self.lines().into_iter().filter(from_remote).take(QUOTED_LINES).collect();
+        if lines.is_empty() { self.own_words() } else { self.quoted(&lines) }
+    }
+
+    fn lines(&self) -> Vec<&str> {
+        self.errors.lines().map(str::trim).filter(|line| !line.is_empty()).collect()
+    }
+
+    fn quoted(&self, lines: &[&str]) -> String {
         if self.timed_out {
             return "it took too long".into();
         }
-        let lines: Vec<&str> = self.errors.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let words = without_userinfo(&lines[lines.len().saturating_sub(QUOTED_LINES)..].join(" "));
+        let words = without_userinfo(&lines.join(" "));
         words.chars().filter(|letter| !letter.is_control()).take(QUOTED_CHARS).collect()
     }
 }

@@ -19,7 +19,7 @@ const REJECTED: &str = "Authentication failed";
 pub(super) struct OriginAccess {
     /// The credentials for git. Without any, git works anonymously.
     pub(super) credentials: Option<Credentials>,
-    minted: Option<(RepoSlug, GitCredential)>,
+    minted: Option<(RepoSlug, GitAccess, GitCredential)>,
     failure: Option<CodeHostError>,
 }
 
@@ -30,6 +30,15 @@ impl OriginAccess {
         origin: &str,
         host: Option<&Arc<dyn CodeHost>>,
     ) -> Result<Self, WorkspaceError> {
+        Self::new(origin, host, GitAccess::Read).await
+    }
+
+    /// Returns the access for one operation of this kind.
+    pub(super) async fn new(
+        origin: &str,
+        host: Option<&Arc<dyn CodeHost>>,
+        access: GitAccess,
+    ) -> Result<Self, WorkspaceError> {
         let own = login_in(origin).map_err(|problem| WorkspaceError::Clone(problem.to_owned()))?;
         if let Some(login) = own {
             let credentials = Credentials::of(&without_userinfo(origin), login);
@@ -39,14 +48,14 @@ impl OriginAccess {
         else {
             return Ok(Self::default());
         };
-        match host.git_credential(&slug, GitAccess::Read).await {
+        match host.git_credential(&slug, access).await {
             Ok(minted) => Ok(Self {
                 credentials: Some(Credentials::of(origin, Login::of(&minted))),
-                minted: Some((slug, minted)),
+                minted: Some((slug, access, minted)),
                 failure: None,
             }),
             Err(error) => {
-                tracing::warn!(repository = %slug, reason = %error, "no token for a clone: it is anonymous");
+                tracing::warn!(repository = %slug, reason = %error, "no token for git: it is anonymous");
                 Ok(Self { failure: Some(error), ..Self::default() })
             }
         }
@@ -54,11 +63,11 @@ impl OriginAccess {
 
     /// Drops a token that the host rejected. Returns whether the operation is tried again with a fresh one.
     pub(super) fn is_rejected(&self, words: &str, host: Option<&Arc<dyn CodeHost>>) -> bool {
-        let (Some(host), Some((slug, credential))) = (host, &self.minted) else { return false };
+        let (Some(host), Some((slug, access, credential))) = (host, &self.minted) else { return false };
         // A plain token has no fresh one.
         let is_rejected = words.contains(REJECTED) && credential.expires_at.is_some();
         if is_rejected {
-            host.reject_git_credential(slug, GitAccess::Read, credential);
+            host.reject_git_credential(slug, *access, credential);
         }
         is_rejected
     }

@@ -1,10 +1,16 @@
 //! One thread's working tree on the local disk.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use ars_bot_ports::{
-    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, SearchHit, Workspace, WorkspaceError,
+    CodeHost, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, PushOutcome, SearchHit, Workspace,
+    WorkspaceError,
 };
+use ars_codehost::diff::Commit;
+use ars_types::RefName;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
@@ -14,10 +20,12 @@ use super::{
     files::Files,
     git::{CALL_TIMEOUT, Git, Limits},
     in_use::InUse,
+    meta::Meta,
     names,
     names::Names,
     process,
     programs::Programs,
+    remote::Remote,
     search,
 };
 use crate::egress::{Gate, RunEgress};
@@ -32,6 +40,13 @@ pub(super) struct LocalWorkspace {
     pub(super) base: Option<String>,
     /// The former tree was evicted.
     pub(super) is_cloned_again: bool,
+    /// The clone's address, without credentials.
+    pub(super) origin: Option<String>,
+    /// The branch that the thread's commits were last pushed to.
+    pub(super) branch: Mutex<Option<RefName>>,
+    /// Its metadata: the data directory and the name in it.
+    pub(super) meta: (PathBuf, String),
+    pub(super) code_host: Option<Arc<dyn CodeHost>>,
     pub(super) egress: Arc<RunEgress>,
     /// Keeps the tree from being evicted.
     pub(super) in_use: InUse,
@@ -48,6 +63,12 @@ impl Drop for LocalWorkspace {
 impl LocalWorkspace {
     fn git<'a>(&'a self, cancel: &'a CancellationToken) -> Git<'a> {
         Git { programs: &self.programs, place: &self.place, cancel }
+    }
+
+    fn remote<'a>(&'a self, cancel: &'a CancellationToken) -> Result<Remote<'a>, WorkspaceError> {
+        let origin = self.origin.as_deref();
+        let origin = origin.ok_or_else(|| WorkspaceError::Refused("this tree has no origin".into()))?;
+        Ok(Remote { git: self.git(cancel), origin, code_host: self.code_host.as_ref() })
     }
 
     /// Returns the names at and below a path that git does not ignore.
@@ -82,6 +103,38 @@ impl Workspace for LocalWorkspace {
 
     fn is_cloned_again(&self) -> bool {
         self.is_cloned_again
+    }
+
+    fn origin(&self) -> Option<&str> {
+        self.origin.as_deref()
+    }
+
+    async fn pushed_branch(&self) -> Option<RefName> {
+        self.branch.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn push(
+        &self,
+        commit: &Commit,
+        branch: &RefName,
+        cancel: &CancellationToken,
+    ) -> Result<PushOutcome, WorkspaceError> {
+        let pushed = self.remote(cancel)?.push(commit, branch).await?;
+        if pushed == PushOutcome::Pushed {
+            *self.branch.lock().unwrap_or_else(PoisonError::into_inner) = Some(branch.clone());
+            let ((data, name), branch) = (self.meta.clone(), branch.to_string());
+            self.blocking(move |_| Meta::set_branch(&data, &name, branch)).await?;
+        }
+        Ok(pushed)
+    }
+
+    async fn check_out(
+        &self,
+        pull_request: u64,
+        commit: &Commit,
+        cancel: &CancellationToken,
+    ) -> Result<(), WorkspaceError> {
+        self.remote(cancel)?.check_out(pull_request, commit, self.base.as_deref()).await
     }
 
     async fn head(&self) -> Result<Option<String>, WorkspaceError> {

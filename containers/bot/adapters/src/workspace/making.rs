@@ -77,6 +77,7 @@ pub(super) async fn fill(
         origin: request.repository.map(|repository| without_userinfo(&repository.origin)),
         git_ref: request.git_ref.map(ToString::to_string),
         base: git.head().await?,
+        branch: None,
         evicted: false,
     })
 }

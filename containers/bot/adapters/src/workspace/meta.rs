@@ -45,6 +45,9 @@ pub(super) struct Meta {
     pub(super) git_ref: Option<String>,
     /// The first commit.
     pub(super) base: Option<String>,
+    /// The branch that the thread's commits were last pushed to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) branch: Option<String>,
     /// The tree was clean and was removed to free the disk.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) evicted: bool,
@@ -96,6 +99,14 @@ impl Meta {
             file.persist(folder.join(file_name(name))).map_err(io::Error::from)
         };
         write().map(drop).map_err(|error| infra(&error))
+    }
+
+    /// Stores the branch that the thread's commits were pushed to.
+    pub(super) fn set_branch(data: &Path, name: &str, branch: String) -> Result<(), WorkspaceError> {
+        match Self::read(data, name)? {
+            Some(meta) => Self { branch: Some(branch), ..meta }.write(data, name),
+            None => Ok(()),
+        }
     }
 
     /// Rejects a follow-up with another repository or ref than the tree's.

@@ -24,6 +24,7 @@ mod names;
 mod process;
 mod programs;
 mod provider;
+mod remote;
 mod search;
 mod start;
 mod trial;

@@ -76,6 +76,14 @@ impl Programs {
         program
     }
 
+    /// Returns git with a network, confined to a workspace and one more folder.
+    /// Its settings must be the service's, because a setting can redirect a credential.
+    pub(super) fn git_over_network(&self, place: &Path, repository: &Path) -> Program {
+        let mut program = self.confined(self.git.as_os_str(), place, Reach::Machine, Some(repository));
+        program.command.env("PATH", TRUSTED_PATH);
+        program
+    }
+
     /// Returns a program of the machine that may change a workspace's folder and has no network.
     /// `None` if the machine does not have it.
     pub(super) fn tool_inside(&self, program: &str, place: &Path) -> Option<Program> {

@@ -287,6 +287,10 @@ impl WorkspaceProvider for GitWorkspaces {
             repository: meta.repository,
             base: meta.base,
             is_cloned_again: evicted,
+            origin: meta.origin,
+            branch: Mutex::new(meta.branch.and_then(|branch| RefName::parse(branch).ok())),
+            meta: (self.data_dir.clone(), name),
+            code_host: self.logins.code_host().cloned(),
             in_use,
         }))
     }

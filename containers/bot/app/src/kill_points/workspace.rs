@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use ars_bot_ports::{
-    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Repository, SearchHit, Workspace, WorkspaceError,
-    WorkspaceProvider, WorkspaceRequest,
+    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, PushOutcome, Repository, SearchHit, Workspace,
+    WorkspaceError, WorkspaceProvider, WorkspaceRequest,
 };
-use ars_types::{SandboxKind, SandboxNetwork, ThreadKey};
+use ars_codehost::diff::Commit;
+use ars_types::{RefName, SandboxKind, SandboxNetwork, ThreadKey};
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
@@ -85,6 +86,27 @@ impl Workspace for KilledWorkspace {
 
     async fn list(&self, path: &str, limit: usize) -> Answer<(Vec<Entry>, bool)> {
         self.point.around("workspace.list", self.inner.list(path, limit)).await
+    }
+
+    fn origin(&self) -> Option<&str> {
+        self.inner.origin()
+    }
+
+    async fn pushed_branch(&self) -> Option<RefName> {
+        self.inner.pushed_branch().await
+    }
+
+    async fn push(
+        &self,
+        commit: &Commit,
+        branch: &RefName,
+        cancel: &CancellationToken,
+    ) -> Answer<PushOutcome> {
+        self.point.around("workspace.push", self.inner.push(commit, branch, cancel)).await
+    }
+
+    async fn check_out(&self, pull_request: u64, commit: &Commit, cancel: &CancellationToken) -> Answer<()> {
+        self.point.around("workspace.check_out", self.inner.check_out(pull_request, commit, cancel)).await
     }
 
     async fn search(&self, pattern: &str, path: &str, limit: usize) -> Answer<(Vec<SearchHit>, bool)> {

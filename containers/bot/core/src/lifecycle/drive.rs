@@ -6,11 +6,11 @@ use ars_bot_tools::review;
 use ars_events::EventBody;
 use ars_types::RunStatus;
 
-use super::active::ActiveRun;
+use super::{active::ActiveRun, review_post::ReviewStage};
 use crate::{
     abridge,
     context::RunContext,
-    run::{Assignment, Driver, DriverExit, DriverReport, Resumption, SpanResult},
+    run::{Assignment, Driver, DriverExit, DriverReport, Recheck, Resumption, ReviewTarget, SpanResult},
 };
 
 /// The point from which a driver starts.
@@ -30,6 +30,7 @@ impl ActiveRun {
         from: StartFrom,
     ) -> DriverReport {
         let root = self.spans.start(&self.run, Some(self.request.id()), "run.agent", context.clock().now());
+        let stage = ReviewStage::of(self, assignment);
         let driver = Driver {
             run: &self.run,
             spans: &self.spans,
@@ -39,6 +40,7 @@ impl ActiveRun {
             mailbox: self.thread.mailbox(),
             tracked: self.claim.tracked(),
             hand_off: context.hand_off(),
+            recheck: stage.as_ref().map(|stage| stage as &dyn Recheck),
             io: &*self.io,
             redactor: &context.deps().redactor,
         };
@@ -78,11 +80,34 @@ impl ActiveRun {
                 *answer = review::prepend_status_line(slot.current().as_ref(), end, answer);
             }
         }
+        self.publish_on_host(context, assignment, stage.as_ref(), &mut report).await;
         let failed =
             matches!(&report.exit, DriverExit::Ended(outcome) if outcome.status == RunStatus::Failed);
         let error = failed.then(|| "failed".to_owned());
         self.spans.end(&self.run, root, SpanResult::of(error), context.clock().now());
         report
+    }
+
+    /// Publishes a completed run on the code host, and adds the result to its answer.
+    async fn publish_on_host(
+        &self,
+        context: &RunContext,
+        assignment: &Assignment,
+        stage: Option<&ReviewStage<'_>>,
+        report: &mut DriverReport,
+    ) {
+        let cost = report.cost;
+        let DriverExit::Ended(outcome) = &mut report.exit else { return };
+        let Some(answer) = outcome.answer.as_mut().filter(|_| outcome.status == RunStatus::Completed) else {
+            return;
+        };
+        let line = match stage {
+            Some(stage) => stage.finish(answer).await,
+            None => self.publish_change(context, assignment, cost).await,
+        };
+        if let Some(line) = line {
+            *answer = format!("{}\n\n{line}", answer.trim_end());
+        }
     }
 
     /// Computes the diff that people read beside a review, while the review goes on.
@@ -99,7 +124,8 @@ impl ActiveRun {
         let workspace = assignment.workspace.as_deref()?;
         let span = self.part(context, root, "run.reading_diff");
         let redactor = &context.deps().redactor;
-        let diff = review::reading_diff(workspace, None, redactor, &self.run.stops().hard).await;
+        let base = assignment.review.as_ref().and_then(ReviewTarget::base_ref);
+        let diff = review::reading_diff(workspace, base.as_ref(), redactor, &self.run.stops().hard).await;
         span.end();
         diff
     }

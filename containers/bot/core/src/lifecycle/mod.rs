@@ -4,11 +4,15 @@ mod abandon;
 mod active;
 mod drive;
 mod finish;
+mod host_writes;
 mod prepare;
 mod prompt;
+mod pull_request;
 mod queue;
 mod requeue;
 mod resume;
+mod review_post;
+mod review_target;
 mod start;
 
 pub(crate) use resume::reclaim_loop;

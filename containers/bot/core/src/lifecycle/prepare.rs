@@ -5,7 +5,10 @@
 use std::sync::Arc;
 
 use ars_bot_ports::{IncomingMessage, Refusal, Workspace, WorkspaceError, WorkspaceRequest, texts, trace};
-use ars_bot_tools::{agents::skills_block, instructions};
+use ars_bot_tools::{
+    agents::{PULL_REQUEST_PROMPT, skills_block},
+    instructions,
+};
 use ars_events::{EventBody, NoteKind};
 use ars_settings::instructions_block;
 use ars_types::{RefName, SandboxKind, SandboxNetwork};
@@ -13,6 +16,7 @@ use ars_types::{RefName, SandboxKind, SandboxNetwork};
 use super::{
     active::ActiveRun,
     prompt::{self, WorkspaceFacts},
+    review_target::{self, AttachedTarget},
 };
 use crate::{
     context::RunContext,
@@ -34,6 +38,7 @@ pub(super) struct Source<'a> {
 struct PreparedWorkspace {
     workspace: Option<Arc<dyn Workspace>>,
     facts: Option<WorkspaceFacts>,
+    review: Option<AttachedTarget>,
 }
 
 impl Source<'_> {
@@ -56,8 +61,10 @@ pub(super) async fn prepare_run(
     );
     let facts = prepared.as_ref().ok().and_then(|prepared| prepared.facts.as_ref());
     let sandbox = context.deps().workspaces.sandbox().filter(|_| facts.is_some());
-    active.run.publish(run_meta_event(active, source, assignment, facts, sandbox));
-    let PreparedWorkspace { workspace, facts } = prepared?;
+    let review = prepared.as_ref().ok().and_then(|prepared| prepared.review.as_ref());
+    let number = review.map(|review| review.target.number);
+    active.run.publish(run_meta_event(active, source, assignment, facts, sandbox, number));
+    let PreparedWorkspace { workspace, facts, review } = prepared?;
     if workspace.as_ref().is_some_and(|workspace| workspace.is_cloned_again()) {
         let commit = facts.as_ref().and_then(|facts| facts.head.as_deref());
         active.run.publish(EventBody::note(NoteKind::TreeRemoved, texts::tree_removed(commit)));
@@ -75,9 +82,19 @@ pub(super) async fn prepare_run(
     };
     let composing = active.stage(context, "dispatch.compose");
     let scopes = &source.resolved.scopes;
-    assignment.system = system_prompt(assignment, facts.as_ref(), scopes, [recalled, instructions]);
+    let of_host = match review {
+        Some(AttachedTarget { target, block }) => {
+            assignment.review = Some(target);
+            Some(block)
+        }
+        None => opens_pull_request(assignment, workspace.as_deref()).then(|| PULL_REQUEST_PROMPT.to_owned()),
+    };
+    assignment.base = source.git_ref().cloned();
+    assignment.system = system_prompt(assignment, facts.as_ref(), scopes, [recalled, instructions, of_host]);
     assignment.workspace = workspace;
     if let Some(tracked) = active.claim.tracked() {
+        let review = assignment.review.as_ref().and_then(|target| serde_json::to_value(target).ok());
+        tracked.change(|state| state.review = review);
         tracked.specify(&assignment.system, remembering.as_ref().and_then(Remembering::to_state));
     }
     composing.end();
@@ -131,19 +148,37 @@ async fn prepare_workspace(
         agent: Some(assignment.agent.name),
     };
     let opened = async {
-        let workspace = context.deps().workspaces.open(request, &run.stops().hard).await?;
-        let head = workspace.head().await?;
+        let workspace =
+            context.deps().workspaces.open(request, &run.stops().hard).await.map_err(not_ready)?;
+        let review = match &assignment.code_host {
+            Some(access) if assignment.verdict.is_some() => {
+                let text = &source.parsed.directives.text;
+                review_target::attach(access, &*workspace, text, &run.stops().hard).await?
+            }
+            _ => None,
+        };
+        let head = workspace.head().await.map_err(not_ready)?;
         let repository = workspace.repository().unwrap_or("(none)").to_owned();
         let facts = Some(WorkspaceFacts { repository, head });
-        Ok(PreparedWorkspace { workspace: Some(workspace), facts })
+        Ok(PreparedWorkspace { workspace: Some(workspace), facts, review })
     };
-    let opened = opened.await.map_err(|error: WorkspaceError| {
-        tracing::warn!(error = %error, "workspace not ready");
-        Refusal::WorkspaceNotReady(error)
-    });
+    let opened: Result<_, Refusal> = opened.await;
     let error = opened.is_err().then(|| "workspace".to_owned());
     spans.end(run, span, SpanResult::of(error), context.clock().now());
     opened
+}
+
+fn not_ready(error: WorkspaceError) -> Refusal {
+    tracing::warn!(error = %error, "workspace not ready");
+    Refusal::WorkspaceNotReady(error)
+}
+
+/// Returns whether the commits of a run become a pull request.
+fn opens_pull_request(assignment: &Assignment, workspace: Option<&dyn Workspace>) -> bool {
+    let origin = workspace.and_then(|workspace| workspace.origin());
+    let access = assignment.code_host.as_ref().filter(|_| assignment.description.is_some());
+    let on_host = access.zip(origin).and_then(|(access, origin)| access.host.host().repository_of(origin));
+    on_host.is_some()
 }
 
 fn run_meta_event(
@@ -152,6 +187,7 @@ fn run_meta_event(
     assignment: &Assignment,
     facts: Option<&WorkspaceFacts>,
     sandbox: Option<(SandboxKind, SandboxNetwork)>,
+    pull_request: Option<u64>,
 ) -> EventBody {
     EventBody::RunMeta {
         agent: assignment.agent.name.to_owned(),
@@ -161,7 +197,7 @@ fn run_meta_event(
         repo: facts.map(|facts| facts.repository.clone()),
         git_ref: source.git_ref().map(ToString::to_string),
         head_sha: facts.and_then(|facts| facts.head.clone()),
-        pr: None,
+        pr: pull_request,
         sandbox: sandbox.map(|(kind, _)| kind),
         network: sandbox.map(|(_, network)| network),
     }
@@ -172,13 +208,13 @@ fn system_prompt(
     assignment: &Assignment,
     facts: Option<&WorkspaceFacts>,
     scopes: &ActiveScopes,
-    [recalled, instructions]: [Option<String>; 2],
+    [recalled, instructions, of_host]: [Option<String>; 3],
 ) -> String {
     let agent = assignment.agent;
     let skills = assignment.skills.as_deref().and_then(|skills| skills_block(skills, agent.name));
     let custom =
         instructions_block(scopes.channel.instructions.as_deref(), scopes.user.instructions.as_deref());
-    let prompt = prompt::system(agent, facts, [custom, instructions, skills]);
+    let prompt = prompt::system(agent, facts, [of_host, custom, instructions, skills]);
     match recalled {
         Some(block) => format!("{block}\n\n{prompt}"),
         None => prompt,

@@ -275,8 +275,13 @@ impl TrackedRun {
         self.live.forget(self.cursor.run());
     }
 
+    /// Returns a part of the state, as this process knows it.
+    pub(crate) fn known<T>(&self, read: impl FnOnce(&RunState) -> T) -> T {
+        read(&self.state().value)
+    }
+
     /// Changes the state. The row lacks the change until the state is stored.
-    pub(super) fn change(&self, change: impl FnOnce(&mut RunState)) {
+    pub(crate) fn change(&self, change: impl FnOnce(&mut RunState)) {
         let mut state = self.state();
         change(&mut state.value);
         state.is_dirty = true;

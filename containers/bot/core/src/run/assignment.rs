@@ -8,10 +8,12 @@ use ars_agent::{
     money::Price,
 };
 use ars_bot_ports::{CodeHost, ModelClient, Skills, Web, Workspace};
-use ars_bot_tools::{CodeHostAccess, RepositoryGate, agents::AgentSpec, review::VerdictSlot};
-use ars_types::{Effort, ModelRef};
+use ars_bot_tools::{
+    CodeHostAccess, DescriptionSlot, RepositoryGate, agents::AgentSpec, review::VerdictSlot,
+};
+use ars_types::{Effort, ModelRef, RefName};
 
-use super::toolbox::Toolbox;
+use super::{evidence::EvidenceLog, review_target::ReviewTarget, toolbox::Toolbox};
 use crate::{context::Deps, day_spend::Hold};
 
 /// The task of a run, with its model, tools and limits.
@@ -46,6 +48,14 @@ pub struct Assignment {
     pub skills: Option<Arc<dyn Skills>>,
     /// Receives a review's verdict.
     pub verdict: Option<VerdictSlot>,
+    /// Receives the description of a pull request.
+    pub description: Option<DescriptionSlot>,
+    /// Receives the evidence of a pull request.
+    pub evidence: Option<EvidenceLog>,
+    /// The ref that a change started from, if the request named one.
+    pub base: Option<RefName>,
+    /// The pull request under review.
+    pub review: Option<ReviewTarget>,
     /// Reserved part of the day's budget, where a day is capped.
     pub(crate) hold: Option<Hold>,
 }
@@ -113,6 +123,7 @@ impl Assignment {
         code_host: Option<RunCodeHost>,
     ) -> Self {
         let settings = &deps.settings;
+        let opens_pull_request = agent.changes_code() && code_host.is_some();
         let fallback = fallback(deps, &model.name);
         Self {
             agent,
@@ -135,6 +146,10 @@ impl Assignment {
             code_host,
             skills: deps.capabilities.skills.clone(),
             verdict: agent.gives_verdict().then(VerdictSlot::default),
+            description: opens_pull_request.then(DescriptionSlot::default),
+            evidence: opens_pull_request.then(EvidenceLog::default),
+            base: None,
+            review: None,
             hold: None,
         }
     }
@@ -211,6 +226,10 @@ mod tests {
             code_host: None,
             skills: None,
             verdict: None,
+            description: None,
+            evidence: None,
+            base: None,
+            review: None,
             hold: None,
         };
         let tools: u64 = assignment.tools.specs().iter().map(tokens_of).sum();

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     assignment::{Assignment, BoundModel},
+    recheck::Recheck,
     spans::Spans,
     tool_calls::Bounds,
     tool_events::PublishedCalls,
@@ -44,6 +45,8 @@ pub struct Driver<'a> {
     pub tracked: Option<&'a TrackedRun>,
     /// Fires when tracked runs are to be handed off.
     pub hand_off: &'a CancellationToken,
+    /// May let the run go on behind its answer.
+    pub recheck: Option<&'a dyn Recheck>,
     /// Receives short progress messages.
     pub io: &'a dyn ChannelIo,
     /// Removes secrets from text before it is capped.
@@ -159,10 +162,22 @@ impl Driver<'_> {
             First::Settle(settlements) => Next::Feed(self.settle(state, &settlements).await),
             First::RunStep(calls) => self.work(state, calls).await,
         };
-        match next {
+        let mut exit = match next {
             Next::Feed(input) => self.drive(state, input).await,
-            Next::HandOff => DriverExit::HandedOff,
+            Next::HandOff => return DriverExit::HandedOff,
+        };
+        while let (DriverExit::Ended(outcome), Some(recheck)) = (&exit, self.recheck) {
+            let Some(text) = recheck.recheck(outcome).await else { break };
+            state.agent_loop.reopen(text);
+            // A resume must know the text, or it would answer for another state of the tree.
+            if self.store(state, &[], StepDurability::BestEffort).await != Stepped::Stored
+                || !recheck.proceed().await
+            {
+                break;
+            }
+            exit = self.drive(state, Input::Start).await;
         }
+        exit
     }
 
     fn state(&self, agent_loop: Loop, published: PublishedCalls) -> DriveState {

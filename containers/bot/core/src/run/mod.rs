@@ -3,7 +3,11 @@
 mod assignment;
 mod call_watch;
 mod driver;
+mod evidence;
+mod evidence_calls;
 mod model_calls;
+mod recheck;
+mod review_target;
 mod spans;
 mod tool_calls;
 mod tool_events;
@@ -12,6 +16,9 @@ mod watched;
 
 pub use assignment::{Assignment, BoundModel, RunCodeHost};
 pub use driver::{Driver, DriverExit, DriverReport, First, Resumption, ended, not_begun};
+pub use evidence::EvidenceLog;
+pub use recheck::Recheck;
+pub use review_target::ReviewTarget;
 pub use spans::{MODEL_TURN, OpenSpan, Span, SpanResult, Spans};
 pub use tool_events::PublishedCalls;
 pub use toolbox::Toolbox;

@@ -86,6 +86,7 @@ impl Driver<'_> {
             Some(_) if bounds.remaining().is_zero() => ToolOutput::refused(NO_TIME),
             Some(tool) => self.perform(tool, call, bounds).await,
         };
+        self.note_evidence(call, &output).await;
         let error = (!output.ok)
             .then(|| if output.sandbox == Sandbox::Failed { "infra" } else { "failed" }.to_owned());
         self.spans.end(self.run, span, SpanResult::of(error), self.clock.now());
@@ -111,6 +112,7 @@ impl Driver<'_> {
                 agent: self.assignment.agent.name,
                 skills: self.assignment.skills.as_deref(),
                 verdict: self.assignment.verdict.as_ref(),
+                description: self.assignment.description.as_ref(),
                 code_host: self.assignment.code_host.as_ref().map(RunCodeHost::access),
                 publish: &|event| self.run.publish(event),
                 status: &|text| self.io.status(&self.redactor.clean(text, usize::MAX)),

@@ -15,7 +15,7 @@ use super::driver::Driver;
 /// Most characters of the name of an unknown tool.
 const UNKNOWN_NAME_MAX: usize = 200;
 /// The tool with a command in its calls and an exit code in its results.
-const SHELL_TOOL: &str = "bash";
+pub(super) const SHELL_TOOL: &str = "bash";
 
 /// The calls of a step that the stream shows already, by id.
 #[derive(Debug, Default)]
@@ -80,7 +80,7 @@ impl Driver<'_> {
 }
 
 /// Returns the text of a result. Other content is named only.
-fn text_of(content: &[ToolContent]) -> String {
+pub(super) fn text_of(content: &[ToolContent]) -> String {
     let pieces = content.iter().map(|piece| match piece {
         ToolContent::Text { text } => text.clone(),
         ToolContent::Image { media_type, .. } | ToolContent::Document { media_type, .. } => {

@@ -14,4 +14,4 @@ pub use concurrently::concurrently;
 pub use observed_head::observed_head;
 pub(crate) use range::{Base, git_of_range};
 pub use reading_diff::reading_diff;
-pub use verdict::VerdictSlot;
+pub use verdict::{Remarks, VerdictSlot};

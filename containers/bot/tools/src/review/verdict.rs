@@ -1,23 +1,43 @@
-//! The decision of a review: the last `submit_verdict` of its run.
+//! The decision of a review: the last `submit_verdict` of its run, with its remarks.
 //!
 //! Not here: the tool that submits it (`submit_verdict`), and the line that shows it (`ars-codehost`).
 
 use std::sync::{Mutex, PoisonError};
 
-use ars_codehost::review::Verdict;
+use ars_codehost::review::{Finding, Verdict};
+
+/// What a review remarks on single lines and threads.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Remarks {
+    /// Findings on lines.
+    pub findings: Vec<Finding>,
+    /// Ids of own threads with a verified fix.
+    pub fixed: Vec<String>,
+}
 
 /// Holds the verdict of one review run. The last one wins.
 #[derive(Debug, Default)]
-pub struct VerdictSlot(Mutex<Option<Verdict>>);
+pub struct VerdictSlot(Mutex<Option<(Verdict, Remarks)>>);
 
 impl VerdictSlot {
-    /// Replaces the verdict.
-    pub fn submit(&self, verdict: Verdict) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(verdict);
+    /// Replaces the verdict and its remarks.
+    pub fn submit(&self, verdict: Verdict, remarks: Remarks) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((verdict, remarks));
+    }
+
+    /// Removes the verdict, because the review begins anew.
+    pub fn clear(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Returns the current verdict.
     pub fn current(&self) -> Option<Verdict> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|(verdict, _)| verdict.clone())
+    }
+
+    /// Returns the remarks of the current verdict.
+    pub fn remarks(&self) -> Remarks {
+        let current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        current.as_ref().map(|(_, remarks)| remarks.clone()).unwrap_or_default()
     }
 }

@@ -6,9 +6,9 @@ use ars_agent::{
     Loop, Position, Saved, Turn,
     resume::{Attempts, Resume, RunState, RunStep, fresh_note, system_of},
 };
-use ars_bot_ports::{ChannelIo, StoreError, StoreErrorKind};
-use ars_bot_tools::{agents, verdict_in};
-use ars_types::{RunStatus, ThreadKey};
+use ars_bot_ports::{ChannelIo, StoreError, StoreErrorKind, WorkspaceError};
+use ars_bot_tools::{agents, description_in, verdict_in};
+use ars_types::{RefName, RunStatus, ThreadKey};
 use ars_wire::ledger::{Reclaimed, StepRecord};
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ use crate::{
     load_limits::caller,
     memory::Remembering,
     registry::{Kept, Origin, RunHandle},
-    run::{Assignment, BoundModel, First, Resumption},
+    run::{Assignment, BoundModel, EvidenceLog, First, Resumption, ReviewTarget},
     slots::RunSlot,
     threads::{Claim, Closed, FollowUp, Note, Work},
 };
@@ -103,6 +103,8 @@ pub(super) async fn prepare(
     thread.set_run(handle.id());
     let tracked = live.track(&handle, thread.mailbox(), *flushed);
     state.attempts = Some(point.attempts);
+    assignment.evidence = assignment.evidence.map(|_| EvidenceLog::of_state(state.evidence.as_ref()));
+    assignment.review = ReviewTarget::of_state(state.review.as_ref());
     let published = published::calls(&mut state, &point.record, &point.first, events);
     tracked.adopt(point.turns.len() as u64, point.size, state).await;
     // The attempt is stored before any effect. Otherwise a run that kills its process would be resumed endlessly.
@@ -115,8 +117,9 @@ pub(super) async fn prepare(
     if let First::RunStep(calls) = &point.first {
         handle.publish(fresh_note(calls));
     }
-    if let (Some(slot), Some(verdict)) = (&assignment.verdict, verdict_in(&point.turns)) {
-        slot.submit(verdict);
+    restore_submissions(&assignment, &point.turns);
+    if let Err(refused) = check_out_target(&assignment, &handle).await {
+        tracing::warn!(run = %handle.id(), %refused, "the head under review was not checked out again");
     }
     let now = context.clock().now();
     let mut agent_loop = Loop::resume(saved, Position::from(&point.record), point.turns, now);
@@ -203,6 +206,27 @@ impl PreparedRun {
     }
 }
 
+/// Restores what the agent submitted.
+fn restore_submissions(assignment: &Assignment, turns: &[Turn]) {
+    if let (Some(slot), Some((verdict, remarks))) = (&assignment.verdict, verdict_in(turns)) {
+        slot.submit(verdict, remarks);
+    }
+    if let (Some(slot), Some(description)) = (&assignment.description, description_in(turns)) {
+        slot.submit(description);
+    }
+}
+
+/// Checks the head under review out, if the previous process died before it did.
+/// Otherwise the tree has another commit, and the review is not posted.
+async fn check_out_target(assignment: &Assignment, run: &RunHandle) -> Result<(), WorkspaceError> {
+    let target = assignment.review.as_ref().and_then(|target| Some((target, target.head()?)));
+    let (Some((target, head)), Some(workspace)) = (target, &assignment.workspace) else { return Ok(()) };
+    match workspace.head().await? {
+        Some(at) if at == head.as_str() => Ok(()),
+        _ => workspace.check_out(target.number, &head, &run.stops().hard).await,
+    }
+}
+
 async fn assignment(context: &RunContext, run: &Reclaimed, meta: &Meta) -> Result<Assignment, Refused> {
     let deps = context.deps();
     let agent = agents::find(&meta.agent).ok_or(Refused::Agent)?;
@@ -213,6 +237,7 @@ async fn assignment(context: &RunContext, run: &Reclaimed, meta: &Meta) -> Resul
     let model = BoundModel { name: meta.model.clone(), client };
     let code_host = code_host_of_user(deps, &meta.user_id);
     let mut assignment = Assignment::of(deps, agent, model, meta.effort, code_host);
+    assignment.base = meta.git_ref.clone().and_then(|git_ref| RefName::parse(git_ref).ok());
     assignment.system = system_of(run);
     assignment.workspace = workspace;
     Ok(assignment)

@@ -1,0 +1,153 @@
+//! The pull request that a review run is about, before its first model call.
+//!
+//! The head is read, fetched and checked out, and a review starts only on that commit. Not here: the choice
+//! (`ars_codehost::review`), and the post (`review_post`).
+
+use ars_bot_ports::{CodeHost, CodeHostError, Refusal, Workspace, WorkspaceError};
+use ars_codehost::{
+    diff::Commit,
+    resolve::{Listing, Strength, resolve, signals},
+    review::{PullRequest, TargetRefused, attached_head, review_target, target_block, wants_post},
+    text::neutral_line,
+};
+use ars_events::wrap_untrusted;
+use ars_types::RepoSlug;
+use tokio_util::sync::CancellationToken;
+
+use crate::run::{ReviewTarget, RunCodeHost};
+
+/// Maximum own threads of a pull request in a prompt.
+const MAX_SHOWN_THREADS: usize = 50;
+/// Maximum characters of a thread's text in a prompt.
+const MAX_THREAD_CHARS: usize = 500;
+
+/// A pull request that is checked out, and its part of the prompt.
+pub(super) struct AttachedTarget {
+    pub(super) target: ReviewTarget,
+    pub(super) block: String,
+}
+
+/// Finds the pull request of a request's text or of the thread, and checks its head out.
+/// `None` if the tree alone is reviewed.
+pub(super) async fn attach(
+    access: &RunCodeHost,
+    workspace: &dyn Workspace,
+    text: &str,
+    cancel: &CancellationToken,
+) -> Result<Option<AttachedTarget>, Refusal> {
+    let host = &*access.host;
+    let Some(repository) = workspace.origin().and_then(|origin| host.host().repository_of(origin)) else {
+        return Ok(None);
+    };
+    // Before any call of the host.
+    if access.gate.read(&repository).is_err() {
+        return Err(Refusal::RepositoryForbidden);
+    }
+    let posts = wants_post(text);
+    let named = match number_in(text, &repository, host) {
+        Some(number) => Some(fetch(host, &repository, number).await?),
+        None => None,
+    };
+    let of_thread = match (&named, workspace.pushed_branch().await) {
+        (None, Some(branch)) => {
+            let hit =
+                host.pull_request_of_branch(&repository, &branch).await.map_err(|error| failed(&error))?;
+            match hit {
+                Some(hit) => fetch(host, &repository, hit.number).await?,
+                None => None,
+            }
+        }
+        _ => None,
+    };
+    let chosen = review_target(named, of_thread, posts).map_err(refused)?;
+    let Some((pull_request, head)) =
+        chosen.and_then(|chosen| Some((chosen.head.clone()?, chosen))).map(|(a, b)| (b, a))
+    else {
+        return Ok(None);
+    };
+    let attached = check_out(workspace, pull_request.number, &head, cancel).await?;
+    let now = match attached == head {
+        true => None,
+        false => fetch(host, &repository, pull_request.number).await?.and_then(|now| now.head),
+    };
+    let head = attached_head(&head, &attached, now.as_ref()).map_err(refused)?;
+    let block = format!("{}{}", target_block(&pull_request, &head), threads(host, &pull_request).await);
+    let base = pull_request.base_branch.clone();
+    let target = ReviewTarget::new(repository, pull_request.number, base, &head, posts);
+    Ok(Some(AttachedTarget { target, block }))
+}
+
+/// Checks a head out, and returns the commit that the tree has then.
+pub(super) async fn check_out(
+    workspace: &dyn Workspace,
+    number: u64,
+    head: &Commit,
+    cancel: &CancellationToken,
+) -> Result<Commit, Refusal> {
+    let at = async || {
+        let head = workspace.head().await.map_err(Refusal::WorkspaceNotReady)?;
+        Ok::<_, Refusal>(head.as_deref().and_then(Commit::parse))
+    };
+    if let Some(attached) = at().await?.filter(|attached| attached == head) {
+        return Ok(attached);
+    }
+    workspace.check_out(number, head, cancel).await.map_err(Refusal::WorkspaceNotReady)?;
+    at().await?.ok_or_else(|| refused(TargetRefused::UnknownHead))
+}
+
+/// Returns the one pull request of the repository that the text names.
+fn number_in(text: &str, repository: &RepoSlug, host: &dyn CodeHost) -> Option<u64> {
+    let mut found = signals(text, host.host());
+    found.retain(|signal| signal.repository == *repository && signal.strength == Strength::Strong);
+    resolve(&found, None, |_| Listing::Known).pull_request()
+}
+
+async fn fetch(
+    host: &dyn CodeHost,
+    repository: &RepoSlug,
+    number: u64,
+) -> Result<Option<PullRequest>, Refusal> {
+    match host.pull_request(repository, number).await {
+        Ok(facts) => Ok(Some(facts.pull_request)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+/// Describes the open threads of the service, so that the review can verify their fixes.
+async fn threads(host: &dyn CodeHost, pull_request: &PullRequest) -> String {
+    let listed = host.review_threads(&pull_request.repository, pull_request.number).await;
+    let listed = listed.map(|listed| listed.entries).unwrap_or_default();
+    let open = listed.iter().filter(|thread| thread.is_own && !thread.is_resolved).take(MAX_SHOWN_THREADS);
+    let shown: Vec<String> = open
+        .map(|thread| {
+            let line = thread.line.map_or_else(|| "outdated".to_owned(), |line| line.to_string());
+            let path = neutral_line(&thread.path, MAX_THREAD_CHARS);
+            format!("- id {}, {path}:{line}: {}", thread.id, neutral_line(&thread.body, MAX_THREAD_CHARS))
+        })
+        .collect();
+    if shown.is_empty() {
+        return String::new();
+    }
+    let list = wrap_untrusted(&shown.join("\n"));
+    format!(
+        "\n\nEarlier reviews of this service left these findings open. Verify each at this commit, and pass the ids \
+         of the fixed ones as `fixed`.\n\n{list}"
+    )
+}
+
+fn refused(why: TargetRefused) -> Refusal {
+    let text = match why {
+        TargetRefused::NotFound => "the code host has no such pull request, or the service may not see it",
+        TargetRefused::UnknownHead => {
+            "the head of the pull request is not known, so a review could not be posted. Add `post:off` to review the \
+             tree without a post"
+        }
+        TargetRefused::Moved => "the pull request has new commits. Send the request again",
+    };
+    Refusal::WorkspaceNotReady(WorkspaceError::Refused(text.to_owned()))
+}
+
+fn failed(error: &CodeHostError) -> Refusal {
+    Refusal::WorkspaceNotReady(WorkspaceError::Refused(error.to_string()))
+}

@@ -1,0 +1,52 @@
+//! The pull request under review, as the run and its stored state know it.
+
+use ars_codehost::diff::Commit;
+use ars_types::{RefName, RepoSlug};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The pull request under review.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewTarget {
+    /// Repository.
+    pub repository: RepoSlug,
+    /// Number.
+    pub number: u64,
+    /// Branch that the changes are for.
+    pub base: String,
+    /// The commit under review.
+    head: String,
+    /// The head moved, and this is the second review.
+    pub is_second: bool,
+    /// The requester lets the review be posted.
+    pub posts: bool,
+}
+
+impl ReviewTarget {
+    /// A first review of this head.
+    pub fn new(repository: RepoSlug, number: u64, base: String, head: &Commit, posts: bool) -> Self {
+        Self { repository, number, base, head: head.to_string(), is_second: false, posts }
+    }
+
+    /// The second review, of this head.
+    #[must_use]
+    pub fn again(&self, head: &Commit) -> Self {
+        Self { head: head.to_string(), is_second: true, ..self.clone() }
+    }
+
+    /// Reads it from a run's state.
+    pub fn of_state(state: Option<&Value>) -> Option<Self> {
+        Self::deserialize(state?).ok().filter(|target| target.head().is_some())
+    }
+
+    /// Returns the commit under review.
+    pub fn head(&self) -> Option<Commit> {
+        Commit::parse(&self.head)
+    }
+
+    /// Returns the base, if git can use its name.
+    pub fn base_ref(&self) -> Option<RefName> {
+        RefName::parse(self.base.clone()).ok()
+    }
+}

@@ -1,0 +1,163 @@
+//! Review runs: target, head, one post, findings on lines, threads.
+
+use ars_testkit::github::{FakeGitHub, Fault};
+use serde_json::{Value, json};
+
+use crate::support::{Move, World, world};
+
+const LONG: &str = "one\ntwo\nthree\nfour\n";
+
+fn verdict(word: &str, head: &str, more: &Value) -> Move {
+    let mut input = json!({ "verdict": word, "summary": "a leak, says @ann", "head": head });
+    for (name, value) in more.as_object().unwrap() {
+        input[name] = value.clone();
+    }
+    Move::Call("submit_verdict", input)
+}
+
+fn findings() -> Value {
+    json!({ "findings": [
+        { "path": "a.txt", "line": 2, "text": "Why, @bo?" },
+        { "path": "a.txt", "line": 90, "text": "gone" },
+    ] })
+}
+
+/// Asserts that the pull request has one review of this head.
+fn one_review(world: &World, number: u64, head: &str) -> String {
+    let pull = world.pull(number);
+    let [review] = &pull.reviews[..] else { panic!("{:?}", pull.reviews) };
+    assert_eq!((review.event.as_str(), review.commit.as_str()), ("COMMENT", head));
+    world.assert_restrained();
+    review.body.clone()
+}
+
+#[tokio::test]
+async fn review_is_posted_once_with_its_findings() {
+    let world = world(vec![]).await;
+    let (number, head) = world.person_opens("fix", &[("a.txt", Some(LONG))]);
+    let review =
+        || vec![verdict("request_changes", &head, &findings()), Move::Say("LGTM: see below, fixes #1.")];
+    world.script(review());
+    let ask = format!("agent:review look at acme/app#{number}");
+    let reply = world.ask("t", &ask).await;
+    assert!(reply.starts_with("Changes requested: a leak"), "{reply}");
+    assert!(
+        reply.contains(&format!("is on the pull request: {}/acme/app/pull/{number}", world.fake.url())),
+        "{reply}"
+    );
+    let body = one_review(&world, number, &head);
+    assert!(
+        body.starts_with(
+            "Changes requested: a leak, says @\u{200b}ann\n\nLGTM: see below, fixes #\u{200b}1."
+        ),
+        "{body}"
+    );
+    assert!(body.contains("`a.txt:90` (outside of the diff): gone"), "{body}");
+    let threads = world.pull(number).threads;
+    assert_eq!((threads.len(), threads[0].line, threads[0].body.as_str()), (1, 2, "Why, @\u{200b}bo?"));
+    let (_, prompt) = world.seen();
+    assert!(
+        prompt.contains(&format!("at commit {head}")) && prompt.matches("</untrusted-text>").count() == 1,
+        "{prompt}"
+    );
+    // The same request in another thread finds the review of this head.
+    world.script(review());
+    world.ask("u", &ask).await;
+    one_review(&world, number, &head);
+}
+
+#[tokio::test]
+async fn moved_head_is_reviewed_again_once() {
+    let world = world(vec![]).await;
+    let (number, head) = world.person_opens("fix", &[("a.txt", Some(LONG))]);
+    let push = |text: &'static str| {
+        move |fake: &FakeGitHub| {
+            fake.commit("acme/app", "fix", &[("b.txt", Some(text))]);
+            Move::Say("First.")
+        }
+    };
+    world.script(vec![
+        verdict("approve", &head, &json!({})),
+        Move::Meanwhile(Box::new(push("x\n"))),
+        Move::Call("bash", json!({ "command": "git rev-parse HEAD" })),
+        Move::Call("submit_verdict", json!({ "verdict": "request_changes", "summary": "new file" })),
+        Move::Say("Second."),
+    ]);
+    let reply = world.ask("t", &format!("agent:review acme/app#{number}")).await;
+    let moved = world.fake.git("acme/app", &["rev-parse", "fix"]).trim().to_owned();
+    assert_ne!(moved, head);
+    let body = one_review(&world, number, &moved);
+    assert!(body.starts_with("Changes requested: new file\n\nSecond."), "{body}");
+    assert!(reply.contains("is on the pull request") && world.seen().0.contains(&moved), "{reply}");
+
+    // A second move ends without a post.
+    world.script(vec![Move::Meanwhile(Box::new(push("y\n"))), Move::Meanwhile(Box::new(push("z\n")))]);
+    let reply = world.ask("u", &format!("agent:review acme/app#{number}")).await;
+    assert!(reply.contains("not posted: the pull request got new commits again"), "{reply}");
+    one_review(&world, number, &moved);
+}
+
+#[tokio::test]
+async fn verified_fix_resolves_the_own_thread() {
+    let world = world(vec![]).await;
+    let (number, head) = world.person_opens("fix", &[("a.txt", Some(LONG))]);
+    world.script(vec![verdict("request_changes", &head, &findings()), Move::Say("See.")]);
+    world.ask("t", &format!("agent:review acme/app#{number}")).await;
+    world.fake.change("acme/app", |repository| {
+        let pull = repository.items.get_mut(&number).unwrap().pull.as_mut().unwrap();
+        let mut theirs = pull.threads[0].clone();
+        (theirs.id, theirs.user) = ("PRRT_bo".into(), "bo".into());
+        pull.threads.push(theirs);
+    });
+    let own = world.pull(number).threads[0].id.clone();
+    let moved = world.fake.commit("acme/app", "fix", &[("a.txt", Some("one\n2\nthree\nfour\n"))]);
+    let fixed = json!({ "fixed": [own, "PRRT_bo", "PRRT_none"] });
+    world.script(vec![verdict("approve", &moved, &fixed), Move::Say("Fixed.")]);
+    world.ask("u", &format!("agent:review acme/app#{number}")).await;
+    assert!(world.seen().1.contains(&own), "the prompt names the open thread");
+    let resolved: Vec<bool> = world.pull(number).threads.iter().map(|thread| thread.is_resolved).collect();
+    assert_eq!(resolved, [true, false]);
+    assert_eq!(world.pull(number).reviews.len(), 2);
+}
+
+#[tokio::test]
+async fn unknown_pull_request_starts_no_review() {
+    let world = world(vec![]).await;
+    let reply = world.ask("t", "agent:review acme/app#99").await;
+    assert!(reply.contains("has no such pull request"), "{reply}");
+    assert!(world.seen().0.is_empty(), "no model is asked");
+}
+
+#[tokio::test]
+async fn declined_or_rejected_review_is_not_posted() {
+    let world = world(vec![]).await;
+    let (number, head) = world.person_opens("fix", &[("a.txt", Some(LONG))]);
+    let review = || vec![verdict("approve", &head, &json!({})), Move::Say("Fine.")];
+    world.script(review());
+    let reply = world.ask("t", &format!("agent:review acme/app#{number} post:off")).await;
+    assert_eq!(reply, "LGTM: a leak, says @ann\n\nFine.");
+    world.script(review());
+    world.fake.fail(&format!("POST /repos/acme/app/pulls/{number}/reviews"), Fault::Forbidden);
+    let reply = world.ask("u", &format!("agent:review acme/app#{number}")).await;
+    assert!(reply.ends_with("The review was not posted: the code host rejected it."), "{reply}");
+    // The tree has another commit at the end.
+    world.script(vec![
+        Move::Call("bash", json!({ "command": "git checkout -q HEAD~1" })),
+        verdict("approve", &head, &json!({})),
+        Move::Say("Fine."),
+    ]);
+    let reply = world.ask("v", &format!("agent:review acme/app#{number}")).await;
+    assert!(reply.contains("another commit than the head"), "{reply}");
+    assert!(world.pull(number).reviews.is_empty() && world.moves_left() == 0);
+}
+
+#[tokio::test]
+async fn lost_answer_posts_one_review() {
+    let world = world(vec![]).await;
+    let (number, head) = world.person_opens("fix", &[("a.txt", Some(LONG))]);
+    world.script(vec![verdict("approve", &head, &json!({})), Move::Say("Fine.")]);
+    world.fake.fail(&format!("POST /repos/acme/app/pulls/{number}/reviews"), Fault::LostAnswer);
+    let reply = world.ask("t", &format!("agent:review acme/app#{number}")).await;
+    assert!(reply.contains("is on the pull request"), "{reply}");
+    one_review(&world, number, &head);
+}
