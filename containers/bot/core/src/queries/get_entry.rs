@@ -37,7 +37,7 @@ impl Queries {
     ///
     /// # Errors
     ///
-    /// As [`Queries::open`].
+    /// As [`Queries::get_entry`].
     pub async fn get_entry_with_events(
         &self,
         reader: &Reader<'_>,
@@ -59,7 +59,7 @@ impl Queries {
     ///
     /// # Errors
     ///
-    /// As [`Queries::open`].
+    /// As [`Queries::get_entry`].
     pub async fn events_page(
         &self,
         reader: &Reader<'_>,
@@ -87,7 +87,7 @@ impl Queries {
     ///
     /// # Errors
     ///
-    /// As [`Queries::open`].
+    /// As [`Queries::get_entry`].
     pub async fn diagnosis(&self, reader: &Reader<'_>, id: &RunId) -> Result<Friction, QueryError> {
         let (run, events) = match self.opened(reader, id).await? {
             Opened::Local(run) => (RunEntry::of_live(&run), parsed(&run, 0)),
