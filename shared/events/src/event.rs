@@ -2,7 +2,7 @@
 //!
 //! Writers build `EventBody`. Readers of stored streams parse JSON instead, because they must accept unknown kinds.
 
-use ars_types::{SandboxKind, SandboxNetwork, StopMode, UnixMillis};
+use ars_types::{SandboxKind, SandboxNetwork, StopMode, TreePlace, UnixMillis};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -70,6 +70,9 @@ pub enum EventBody {
         /// Network of the commands, if the agent has a workspace.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         network: Option<SandboxNetwork>,
+        /// Place of the working tree, if the agent has one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tree: Option<TreePlace>,
     },
     /// Model text beside tool calls; never the final answer.
     Assistant {
@@ -313,6 +316,8 @@ pub enum NoteKind {
     EgressRefused,
     /// The thread's former tree was removed to free the disk, and its repository was cloned again.
     TreeRemoved,
+    /// The working tree is elsewhere than expected, or was made again.
+    Tree,
 }
 
 /// The actor that requested a stop.

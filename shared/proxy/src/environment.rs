@@ -13,8 +13,10 @@ pub(crate) const PEER_HEADER: (&str, &str) = ("PEER_HEADER", "cf-connecting-ip")
 
 /// Secrets of the operator (`wrangler secret put`).
 /// The root wrangler.toml lists the same names in this order.
-pub const SECRETS: [&str; 11] = [
+pub const SECRETS: [&str; 13] = [
     "MEMORY_TOKEN",
+    "RESIDENT_OPERATOR_TOKEN",
+    "RESIDENT_ADMIN_TOKEN",
     "ANTHROPIC_API_KEY",
     "OPENAI_API_KEY",
     "BRAVE_SEARCH_API_KEY",

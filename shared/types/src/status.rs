@@ -73,6 +73,16 @@ words!(
 );
 
 words!(
+    /// Place of the working tree of a run.
+    TreePlace {
+        /// The disk of the bot.
+        Local = "local",
+        /// A resident of the repository.
+        Resident = "resident",
+    }
+);
+
+words!(
     /// Visibility of the channel of a run. `Unknown` is never treated as public.
     Visibility {
         /// Anyone of the installation.

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use super::aims::Verdicts;
 use super::bot::{Programs, Which};
 use super::scale::{self, Row, Size};
-use super::{compare, edge, list, state, turns};
+use super::{compare, edge, list, residents, state, turns};
 
 /// The measurements.
 #[derive(Debug, Subcommand)]
@@ -21,6 +21,8 @@ pub enum What {
     Edge(compare::Options),
     /// `runs.list` among 100,000 stored runs against the same page read with SQLite alone
     List(list::Options),
+    /// Threads on a resident of this machine, beside clone and installation of the same tree
+    Residents(residents::Options),
 }
 
 /// How to measure the agent runtime.
@@ -59,6 +61,7 @@ pub fn run(what: &What) -> Result<()> {
         What::State(options) => state::run(options),
         What::Edge(options) => edge::run(options),
         What::List(options) => list::run(options),
+        What::Residents(options) => residents::run(options),
     }
 }
 

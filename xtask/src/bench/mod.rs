@@ -9,6 +9,7 @@ mod list;
 mod model;
 mod process;
 mod report;
+mod residents;
 mod scale;
 mod serve;
 mod state;

@@ -8,6 +8,7 @@ pub mod egress;
 mod error;
 pub mod logins;
 pub mod models;
+pub mod residents;
 pub mod sandbox;
 pub mod skills;
 pub mod stores;

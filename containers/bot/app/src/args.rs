@@ -44,6 +44,8 @@ Environment (secrets come from nowhere else):
   SERVICE_SKILLS_DIR                      folder of skills, <slug>/SKILL.md
   SERVICE_READING_DIFF                    reading diffs of reviews: git, meat or off
   STATE_WORKER_URL, MEMORY_TOKEN          the state Worker: the default of --state-url, and its bearer
+  RESIDENT_OPERATOR_TOKEN, RESIDENT_ADMIN_TOKEN
+                                          bearers of the resident Worker
   ARS_SERVER, ARS_TOKEN                   a running service: the default of --server, and the token for it
   SERVICE_CONFIG, ARS_DATA_DIR, PORT      defaults of --config, --data-dir and the port of --listen
   RUST_LOG                                what is logged (default: `info` for serve, `error` elsewhere)

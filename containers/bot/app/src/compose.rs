@@ -12,6 +12,7 @@ use ars_auth::{Secret, TokenMap, dashboard::by_loopback};
 use ars_bot_adapters::{
     logins::{Logins, secrets_of},
     models::{Catalog, Endpoint, ProviderConfig, REHEARSAL_MODEL, Transport, default_model},
+    residents::LocalTransport,
     sandbox::SandboxSettings,
     workspace::{ChildEnvironment, GitWorkspaces},
 };
@@ -19,7 +20,7 @@ use ars_bot_core::{
     Capabilities, Core, Deps, LedgerDeps, commands::CommandDeps, live::LiveStores, settings::Settings,
 };
 use ars_bot_http::{Dashboard, Webhooks};
-use ars_bot_ports::{CodeHost, Documents};
+use ars_bot_ports::{CodeHost, Documents, WorkspaceProvider};
 use ars_events::Redactor;
 use ars_types::ModelRef;
 
@@ -33,6 +34,7 @@ use crate::{
     environment::{self, name},
     generation,
     recorded_channels::RecordedChannels,
+    residents::{self, InstalledResidents, ResidentsConfig},
     stores::{Kept, Place, Stores, require_private},
     tree_folder::TreeFolderLock,
 };
@@ -60,6 +62,8 @@ pub struct Plan {
     search_key: Option<Secret>,
     /// The code host, if one is configured.
     pub code_host: Option<CodeHostConfig>,
+    /// The residents.
+    residents: ResidentsConfig,
     /// The gate of the run pages.
     pub dashboard: Dashboard,
 }
@@ -68,8 +72,12 @@ pub struct Plan {
 pub struct Built {
     /// The core.
     pub core: Core,
-    /// The working trees.
+    /// The workspaces on the local disk.
     pub workspaces: Arc<GitWorkspaces>,
+    /// The workspaces of runs, which may be on residents.
+    pub trees: Arc<dyn WorkspaceProvider>,
+    /// The residents of this machine, if they are used.
+    pub local_residents: Option<Arc<LocalTransport>>,
     /// Webhooks of the code host, if they are on.
     pub webhooks: Option<Webhooks>,
 }
@@ -113,6 +121,10 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
     let search_key = Secret::parse(environment::variable(name::BRAVE_SEARCH_API_KEY));
     let code_host = CodeHostConfig::read(environment::variable);
     let code_host = code_host.map_err(|error| Failure::InvalidInput(error.to_string()))?;
+    let residents = match setup.purpose {
+        Purpose::Requests => ResidentsConfig::read(&file.execution.resident)?,
+        Purpose::Commands => ResidentsConfig::read(&file.execution.resident).unwrap_or(ResidentsConfig::Off),
+    };
     let is_public = by_loopback(Ipv4Addr::LOCALHOST.into(), settings.public_base_url.as_deref()).is_err();
     let dashboard = match setup.purpose {
         Purpose::Requests => file.dashboard.gate(environment::variable, is_public).map_err(invalid)?,
@@ -125,6 +137,8 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
     let own = [&store_token, &memory_token, &schedules_token, &search_key, &dashboard_token];
     let of_code_host = code_host.iter().flat_map(CodeHostConfig::secrets);
     let secrets = keys.chain(tokens.secrets()).chain(own.into_iter().flatten()).chain(of_code_host);
+    let of_residents = residents.secrets();
+    let secrets = secrets.chain(&of_residents);
     let secrets = secrets.map(|secret| secret.expose().to_owned());
     let telemetry = ars_bot_telemetry::secrets(environment::variable);
     let origins = settings.repositories.iter().map(|repository| &repository.origin);
@@ -144,6 +158,7 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         schedules_token,
         search_key,
         code_host,
+        residents,
         dashboard,
     })
 }
@@ -297,15 +312,19 @@ impl Plan {
         let logins = Logins::new(origins, code_host.clone());
         let workspaces = Arc::new(self.workspaces().with_logins(logins));
         let webhooks = self.webhooks(code_host.as_ref(), &stores.documents)?;
+        let residents = self.connect_residents(stores.are_shared, &workspaces)?;
         let catalog = Catalog::new(self.providers, Transport::default())
             .map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
         let pages = self.settings.public_base_url.clone();
         let channels = RecordedChannels { code_host: code_host.clone(), pages };
-        let provider: Arc<GitWorkspaces> = Arc::clone(&workspaces);
+        let trees: Arc<dyn WorkspaceProvider> = match &residents {
+            Some(residents) => residents.workspaces.clone(),
+            None => workspaces.clone(),
+        };
         let deps = Deps {
             clock: Arc::new(SystemClock),
             models: Arc::new(catalog),
-            workspaces: provider,
+            workspaces: Arc::clone(&trees),
             store: stores.runs,
             capabilities: Capabilities {
                 ledger: keeps_ledger.then(|| ledger(stores.live, stores.are_shared, channels)).transpose()?,
@@ -321,6 +340,7 @@ impl Plan {
                 commands: CommandDeps {
                     build: Some(crate::build_stamp::build().clone()),
                     schedules: stores.schedules,
+                    residents: residents.as_ref().map(|residents| Arc::clone(&residents.port)),
                     ..CommandDeps::default()
                 },
             },
@@ -330,7 +350,22 @@ impl Plan {
         #[cfg(feature = "kill-points")]
         let deps = crate::kill_points::arm(deps)?;
         let core = Core::new(deps);
-        Ok(Built { core, workspaces, webhooks })
+        let local_residents = residents.and_then(|residents| residents.local);
+        Ok(Built { core, workspaces, trees, local_residents, webhooks })
+    }
+
+    /// Connects the residents. Those of this machine go with stores of this machine.
+    fn connect_residents(
+        &self,
+        are_shared: bool,
+        workspaces: &Arc<GitWorkspaces>,
+    ) -> Result<Option<InstalledResidents>, Failure> {
+        let config = match &self.residents {
+            ResidentsConfig::Local if are_shared => &ResidentsConfig::Off,
+            config => config,
+        };
+        let (settings, repositories) = (&self.file.execution.resident, &self.settings.repositories);
+        residents::connect(config, settings, repositories, workspaces, &self.data_dir)
     }
 }
 

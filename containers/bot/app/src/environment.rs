@@ -12,6 +12,10 @@ pub mod name {
     pub const PEER_HEADER: &str = "PEER_HEADER";
     /// Bearer of the state Worker, unless the configuration names another variable.
     pub const MEMORY_TOKEN: &str = "MEMORY_TOKEN";
+    /// Bearer of operators of the resident Worker, unless the configuration names another variable.
+    pub const RESIDENT_OPERATOR_TOKEN: &str = "RESIDENT_OPERATOR_TOKEN";
+    /// Bearer of administrators of the resident Worker, unless the configuration names another variable.
+    pub const RESIDENT_ADMIN_TOKEN: &str = "RESIDENT_ADMIN_TOKEN";
     /// Folder of skills.
     pub const SKILLS_DIR: &str = "SERVICE_SKILLS_DIR";
     /// Program of the reading diffs of reviews, in place of the configured one.

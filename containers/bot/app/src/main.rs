@@ -17,6 +17,7 @@ mod generation;
 mod kill_points;
 mod logging;
 mod recorded_channels;
+mod residents;
 mod services;
 mod shutdown;
 mod signals;

@@ -55,6 +55,7 @@ pub use sources::Sources;
 pub use transcript::Transcripts;
 pub use web::{FetchLimits, Fetched, FetchedBody, Web, WebHit};
 pub use workspace::{
-    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, KEPT_FOLDER, LINE_BYTES, PUSHED_REFS,
-    PushOutcome, RefusedHost, Repository, SearchHit, Workspace, WorkspaceProvider, WorkspaceRequest,
+    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, KEPT_FOLDER, LINE_BYTES, OpenFor, PUSHED_REFS,
+    Placement, PushOutcome, RefusedHost, Release, Repository, SearchHit, Workspace, WorkspaceProvider,
+    WorkspaceRequest,
 };

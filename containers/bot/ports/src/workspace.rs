@@ -5,7 +5,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use ars_codehost::diff::Commit;
-use ars_types::{RefName, SandboxKind, SandboxNetwork, ThreadKey};
+use ars_types::{RefName, SandboxKind, SandboxNetwork, ThreadKey, TreePlace};
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -22,6 +22,16 @@ pub trait WorkspaceProvider: Send + Sync {
 
     /// Returns the repository of the thread's workspace, or `None` if the thread has no workspace yet.
     async fn repository_of(&self, thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError>;
+
+    /// Looks for a tree of the thread that this machine has no note of, and notes it.
+    /// The run that continues names the repository.
+    async fn find_elsewhere(
+        &self,
+        _thread: &ThreadKey,
+        _repository: &Repository,
+    ) -> Result<bool, WorkspaceError> {
+        Ok(false)
+    }
 
     /// Opens the thread's workspace, cloning the repository if the thread has none yet.
     async fn open(
@@ -44,12 +54,52 @@ pub struct WorkspaceRequest<'a> {
     pub git_ref: Option<&'a RefName>,
     /// The agent that runs commands in it, because agents can be allowed more hosts.
     pub agent: Option<&'a str>,
+    /// Why it is opened.
+    pub purpose: OpenFor,
+}
+
+/// Why a workspace is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenFor {
+    /// A new run, which may get a new tree.
+    Run,
+    /// A run that continues and needs the tree that it worked in.
+    Resume,
+    /// A viewer of its changes, who causes no work.
+    View,
+}
+
+/// Where a working tree is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placement {
+    /// The place.
+    pub tree: TreePlace,
+    /// The sandbox of commands and its network. `None` if it is not the provider's.
+    pub sandbox: Option<(SandboxKind, SandboxNetwork)>,
+    /// Text about the place for the run's reader, such as why it is not on a resident.
+    pub note: Option<String>,
+}
+
+impl Placement {
+    /// Returns the placement of a tree on the disk of the bot.
+    pub fn local(note: Option<String>) -> Self {
+        Self { tree: TreePlace::Local, sandbox: None, note }
+    }
+}
+
+/// How a run leaves its tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Release {
+    /// The run ended by itself. A tree with unsaved work stays.
+    Ended,
+    /// The run was stopped, and a command may still be in progress.
+    Stopped,
 }
 
 impl<'a> WorkspaceRequest<'a> {
-    /// Requests the workspace that a thread has.
+    /// Requests the workspace that a thread has, to view it.
     pub const fn of(thread: &'a ThreadKey) -> Self {
-        Self { thread, repository: None, own: None, git_ref: None, agent: None }
+        Self { thread, repository: None, own: None, git_ref: None, agent: None, purpose: OpenFor::View }
     }
 }
 
@@ -106,6 +156,14 @@ pub trait Workspace: Send + Sync {
     ) -> Result<(), WorkspaceError> {
         Err(WorkspaceError::Refused(NO_REMOTE.into()))
     }
+
+    /// Returns where the tree is.
+    fn placement(&self) -> Placement {
+        Placement::local(None)
+    }
+
+    /// Gives up the tree after the reply of a run. Never loses work; a failure is logged.
+    async fn release(&self, _how: Release) {}
 
     /// Returns the commit of the tree, or `None` before a first commit.
     async fn head(&self) -> Result<Option<String>, WorkspaceError>;

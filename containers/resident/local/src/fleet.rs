@@ -72,8 +72,8 @@ impl LocalFleet {
         }
         let alarm = Rc::new(Alarm::default());
         let sql = NativeSql::open(&places.database())?;
-        let host =
-            LocalHost::new(places, Rc::clone(&self.settings), Rc::clone(&self.registry), Rc::clone(&alarm));
+        let (settings, registry) = (Rc::clone(&self.settings), Rc::clone(&self.registry));
+        let host = LocalHost::new(resource.clone(), places, settings, registry, Rc::clone(&alarm));
         let engine = Engine::open(sql, host)?;
         tokio::task::spawn_local(ring(alarm, Rc::clone(&engine)));
         self.engines.borrow_mut().insert(resource.clone(), Rc::clone(&engine));

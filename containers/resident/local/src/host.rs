@@ -27,6 +27,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The effects of one resident.
 pub(crate) struct LocalHost {
+    resource: Resource,
     places: Places,
     settings: Rc<Settings>,
     registry: Rc<Registry<NativeSql>>,
@@ -38,12 +39,21 @@ pub(crate) struct LocalHost {
 
 impl LocalHost {
     pub(crate) fn new(
+        resource: Resource,
         places: Places,
         settings: Rc<Settings>,
         registry: Rc<Registry<NativeSql>>,
         alarm: Rc<Alarm>,
     ) -> Self {
-        Self { places, settings, registry, alarm, daemon: RefCell::default(), starting: Default::default() }
+        Self {
+            resource,
+            places,
+            settings,
+            registry,
+            alarm,
+            daemon: RefCell::default(),
+            starting: Default::default(),
+        }
     }
 
     /// Returns the daemon, unless its disk is gone.
@@ -77,7 +87,7 @@ impl LocalHost {
         let settings = DaemonSettings {
             root: self.places.workspace(),
             homes: self.places.homes(),
-            mode: Mode::Host(Arc::clone(&self.settings.confine)),
+            mode: Mode::Host((self.settings.confine)(&self.resource)),
             links: StoreLinks::Copy,
             environment: self.settings.environment.clone(),
             build: self.settings.build.clone(),

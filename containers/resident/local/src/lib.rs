@@ -15,4 +15,4 @@ mod settings;
 mod thread;
 
 pub use handle::{LocalResidents, OpenError};
-pub use settings::{Origins, Settings};
+pub use settings::{Confinements, Origins, Settings};

@@ -4,7 +4,6 @@
 #![expect(clippy::needless_pass_by_value, reason = "documents are written where they are sent")]
 
 use std::{
-    ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
     process::Command,
@@ -15,7 +14,7 @@ use std::{
 use ars_resident::names::Resource;
 use ars_resident::wire::Route;
 use ars_resident_local::{LocalResidents, Settings};
-use ars_sandboxd::{Confine, Place};
+use ars_sandboxd::{Confine, Confined, Place};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -28,11 +27,13 @@ const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 struct Open;
 
 impl Confine for Open {
-    fn words(&self, _: &Place) -> Vec<OsString> {
-        Vec::new()
+    fn confine(&self, _: &Place) -> io::Result<Arc<dyn Confined>> {
+        Ok(Arc::new(Open))
     }
+}
 
-    fn restrict_thread(&self, _: &Place) -> io::Result<()> {
+impl Confined for Open {
+    fn restrict_thread(&self) -> io::Result<()> {
         Ok(())
     }
 }
@@ -84,7 +85,7 @@ impl World {
         let origin = self.folder.path().join("origin.git").display().to_string();
         let residents = LocalResidents::open(Settings {
             folder: self.data(),
-            confine: Arc::new(Open),
+            confine: Arc::new(|_| Arc::new(Open)),
             environment: vec![("PATH".to_owned(), PATH.to_owned())],
             origins: Arc::new(move |resource: &Resource| {
                 (resource.as_str() == RESOURCE).then(|| origin.clone())

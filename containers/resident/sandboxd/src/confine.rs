@@ -1,6 +1,6 @@
 //! The confinement of a program on a host, which the caller supplies.
 
-use std::{ffi::OsString, io, path::PathBuf};
+use std::{ffi::OsString, io, path::PathBuf, sync::Arc};
 
 /// The folders of one program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,18 +17,28 @@ pub struct Place {
 
 /// Confines programs that a repository or a caller chose.
 pub trait Confine: Send + Sync + 'static {
-    /// Returns the words that precede a program.
-    fn words(&self, place: &Place) -> Vec<OsString>;
+    /// Returns the confinement of one program. It is dropped after the end of the program.
+    ///
+    /// # Errors
+    /// The program is not started.
+    fn confine(&self, place: &Place) -> io::Result<Arc<dyn Confined>>;
+}
+
+/// The confinement of one program.
+pub trait Confined: Send + Sync + 'static {
+    /// Returns the words that precede the program.
+    fn words(&self) -> Vec<OsString> {
+        Vec::new()
+    }
 
     /// Restricts this thread and the programs that it starts. The thread lives as long as its program.
     ///
     /// # Errors
     /// The program is not started.
-    fn restrict_thread(&self, place: &Place) -> io::Result<()>;
+    fn restrict_thread(&self) -> io::Result<()>;
 
-    /// Returns more environment variables of a program, such as the address of a proxy.
-    fn variables(&self, place: &Place) -> Vec<(OsString, OsString)> {
-        let _ = place;
+    /// Returns more environment variables of the program, such as the address of a proxy.
+    fn variables(&self) -> Vec<(OsString, OsString)> {
         Vec::new()
     }
 }

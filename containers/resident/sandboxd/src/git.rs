@@ -20,6 +20,7 @@ use crate::{
     failure::{Context as _, Result, invalid},
     process::{Ended, Input, Program, Streams, run},
     runtime::{Runtime, words},
+    settings::Mode,
     stop::{Stop, Why},
 };
 
@@ -38,6 +39,12 @@ const SETTINGS: [&str; 8] = [
 const TRANSPORTS: &str = "file:http:https";
 /// The daemon's settings of git: all users may read the mirror.
 const GLOBAL: &str = "/workspace/.gitconfig";
+/// A file without settings.
+const NO_FILE: &str = "/dev/null";
+/// The author of commits.
+const NAME: &str = "Agent Request Service";
+/// The author's address.
+const EMAIL: &str = "agent@localhost";
 /// Bytes of output that a call returns.
 const OUTPUT_MAX: usize = 8 << 20;
 /// Permissions of a credential file.
@@ -166,7 +173,13 @@ impl<'a> GitCall<'a> {
         }
         program = program.args(self.args);
         program.input = self.input;
-        let global = runtime.places.real(GLOBAL)?;
+        // On a host a tree's git is confined and cannot read the file, and one user owns the mirror.
+        let global = match (&runtime.settings.mode, &program.place) {
+            (Mode::Host(_), Some(_)) => NO_FILE.into(),
+            (Mode::Host(_), None) | (Mode::Users, _) => runtime.places.real(GLOBAL)?,
+        };
+        let identity = [NAME, EMAIL, NAME, EMAIL].map(OsString::from);
+        let variables = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
         program.variables = vec![
             ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
             ("GIT_CONFIG_GLOBAL".into(), global.into()),
@@ -176,6 +189,7 @@ impl<'a> GitCall<'a> {
             ("GIT_TEMPLATE_DIR".into(), OsString::new()),
             ("GIT_ASKPASS".into(), "true".into()),
         ];
+        program.variables.extend(variables.map(OsString::from).into_iter().zip(identity));
         if let Some(index) = self.index {
             program.variables.push(("GIT_INDEX_FILE".into(), index.into()));
         }
@@ -192,7 +206,7 @@ pub(crate) fn write_settings(runtime: &Runtime) -> io::Result<()> {
     let real = |path| runtime.places.real(path).map_err(|failure| io::Error::other(failure.stderr));
     let mirror = real(MIRROR)?;
     let quoted = mirror.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
-    let identity = "[user]\n\tname = Agent Request Service\n\temail = agent@localhost\n";
+    let identity = format!("[user]\n\tname = {NAME}\n\temail = {EMAIL}\n");
     fs::write(real(GLOBAL)?, format!("[safe]\n\tdirectory = \"{quoted}\"\n{identity}"))
 }
 

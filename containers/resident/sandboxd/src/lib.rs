@@ -23,7 +23,7 @@ mod store;
 mod users;
 mod walk;
 
-pub use confine::{Confine, Place};
+pub use confine::{Confine, Confined, Place};
 pub use daemon::Daemon;
 pub use failure::OpenError;
 pub use settings::{Mode, Settings, StoreLinks};

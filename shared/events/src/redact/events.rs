@@ -51,6 +51,7 @@ fn redact_all(redactor: &Redactor, mut body: EventBody) -> EventBody {
             pr: _,
             sandbox: _,
             network: _,
+            tree: _,
         } => {
             clean(agent);
             [model, effort, trace_id, repo, git_ref, head_sha].into_iter().flatten().for_each(clean);

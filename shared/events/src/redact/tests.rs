@@ -365,6 +365,7 @@ fn every_event(text: &str) -> Vec<EventBody> {
             pr: None,
             sandbox: None,
             network: None,
+            tree: None,
         },
         EventBody::Assistant { text: text.into() },
         EventBody::ToolCall { tool: text.into(), summary: text.into(), call_id: some(), command: some() },

@@ -96,7 +96,10 @@ fn may_use(from: &str, to: &str) -> bool {
         // It subscribes to facades and is independent of the bot's parts.
         ["containers", "bot", "telemetry"] => is_l0_or_l1(to),
         // An adapter implements a port: it depends neither on the life of a run nor on its tools.
-        ["containers", "bot", "adapters"] => to == PORTS || is_logic(to),
+        // Residents of this machine are one more place of working trees.
+        ["containers", "bot", "adapters"] => {
+            to == PORTS || to == SANDBOXD || to == "containers/resident/local" || is_logic(to)
+        }
         ["containers", "bot", _] => {
             ["containers/bot/core", PORTS, TOOLS].contains(&to) || (is_logic(to) && to != SQL_NATIVE)
         }

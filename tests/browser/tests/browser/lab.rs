@@ -22,7 +22,7 @@ use super::{
 };
 
 /// The notes of a run.
-const NOTES: [(NoteKind, &str); 18] = [
+const NOTES: [(NoteKind, &str); 19] = [
     (NoteKind::Queued, "waiting for a free slot, position 2, limit of 64 live runs of all callers reached"),
     (NoteKind::Queued, "started after waiting 3 s for a free slot"),
     (NoteKind::WrapUp, "the budget is nearly spent"),
@@ -41,6 +41,7 @@ const NOTES: [(NoteKind, &str); 18] = [
     (NoteKind::MoneyBudgetExhausted, "the money cap ended the run"),
     (NoteKind::EgressRefused, "host.example was refused: it is not on the list of allowed hosts"),
     (NoteKind::TreeRemoved, "the former working tree was removed to free the disk"),
+    (NoteKind::Tree, "the tree is a local clone: the resident does not answer"),
 ];
 
 /// Stops the clock of the page 72 seconds after the start of the bot's clock.
@@ -102,6 +103,7 @@ const fn note_word(kind: NoteKind) -> &'static str {
         NoteKind::MoneyBudgetExhausted => "money_budget_exhausted",
         NoteKind::EgressRefused => "egress_refused",
         NoteKind::TreeRemoved => "tree_removed",
+        NoteKind::Tree => "tree",
     }
 }
 
@@ -218,7 +220,7 @@ async fn lab_shows_every_event_kind() {
             .collect();
         assert_eq!(shown.len(), 14, "{shown:?}");
         let notes: BTreeSet<&str> = NOTES.iter().map(|(kind, _)| note_word(*kind)).collect();
-        assert_eq!(notes.len(), 17, "{notes:?}");
+        assert_eq!(notes.len(), 18, "{notes:?}");
         browser.open(&bot.url(&format!("/runs/{}", run.id()))).await;
         browser.wait("document.querySelector('.call[data-state=open]')").await;
         insta::assert_snapshot!("lab_finished", named(&bot, &structure(browser).await, &run));

@@ -22,6 +22,7 @@ pub fn meta(run: &RunHandle, model: &str) {
         pr: None,
         sandbox: None,
         network: None,
+        tree: None,
     });
 }
 

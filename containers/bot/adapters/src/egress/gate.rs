@@ -1,6 +1,11 @@
 //! The proxy of one command, from its start to its end.
 
-use std::{io, net::Ipv4Addr, path::PathBuf, sync::Arc};
+use std::{
+    io,
+    net::{self, Ipv4Addr},
+    path::PathBuf,
+    sync::Arc,
+};
 
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -60,7 +65,9 @@ pub(crate) struct Gate {
 
 impl Gate {
     /// Opens the proxy of one command.
-    pub(crate) async fn open(run: &Arc<RunEgress>, kind: GateKind) -> io::Result<Self> {
+    ///
+    /// Needs the runtime, on which it is served.
+    pub(crate) fn open(run: &Arc<RunEgress>, kind: GateKind) -> io::Result<Self> {
         let closed = CancellationToken::new();
         let of_run = Arc::clone(run);
         let proxy = |secret| Proxy { run: Arc::clone(run), secret, closed: closed.clone() };
@@ -84,7 +91,9 @@ impl Gate {
             }
             GateKind::Port => {
                 let secret = secret()?;
-                let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+                let listener = net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+                listener.set_nonblocking(true)?;
+                let listener = TcpListener::from_std(listener)?;
                 let port = listener.local_addr()?.port();
                 tokio::spawn(proxy(Some(Arc::clone(&secret))).supervise(listener));
                 let way = Way::Port(port);

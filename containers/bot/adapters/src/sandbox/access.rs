@@ -2,13 +2,17 @@
 
 use std::path::PathBuf;
 
-use crate::egress::Way;
+use ars_types::SandboxNetwork;
+
+use crate::egress::{Gate, Way};
 
 /// The rights of one program besides reading the folders of all.
 #[derive(Debug, Clone)]
 pub(crate) struct Access {
     /// Folders that it may change. They exist, and their paths have no links.
     pub(crate) writable: Vec<PathBuf>,
+    /// More folders that it may read. They exist, and their paths have no links.
+    pub(crate) readable: Vec<PathBuf>,
     /// Its folder for temporary files, one of `writable`.
     pub(crate) temporary: PathBuf,
     /// Its network.
@@ -24,4 +28,15 @@ pub(crate) enum Reach {
     Nothing,
     /// A proxy.
     Proxy(Way),
+}
+
+impl Reach {
+    /// Returns the network of a program. One without a network reaches nothing, whatever that of others is.
+    pub(crate) fn of(gate: Option<&Gate>, network: SandboxNetwork, has_network: bool) -> Self {
+        match (gate, network) {
+            (Some(gate), _) => Self::Proxy(gate.way().clone()),
+            (None, SandboxNetwork::Open) if has_network => Self::Machine,
+            (None, SandboxNetwork::Open | SandboxNetwork::Proxy | SandboxNetwork::None) => Self::Nothing,
+        }
+    }
 }

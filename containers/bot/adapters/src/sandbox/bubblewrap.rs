@@ -57,11 +57,14 @@ pub(super) fn arguments(programs: &Programs<'_>, folders: &Folders, access: &Acc
     }
     arguments.extend(["--proc", "/proc", "--dev", "/dev"].map(OsString::from));
     // A folder of the workspace below /tmp needs mount points there, which must not be made in the private folder.
-    let is_beneath_tmp = access.writable.iter().any(|path| path.starts_with("/tmp"));
+    let is_beneath_tmp = access.writable.iter().chain(&access.readable).any(|path| path.starts_with("/tmp"));
     if is_beneath_tmp {
         arguments.extend(["--tmpfs", "/tmp"].map(OsString::from));
     } else {
         arguments.extend(["--bind".into(), access.temporary.clone().into(), "/tmp".into()]);
+    }
+    for path in &access.readable {
+        arguments.extend(["--ro-bind".into(), path.clone().into(), path.clone().into()]);
     }
     for path in &access.writable {
         arguments.extend(["--bind".into(), path.clone().into(), path.clone().into()]);

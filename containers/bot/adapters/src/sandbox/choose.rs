@@ -105,7 +105,7 @@ fn run(sandbox: &Sandbox, own: &Path, other: &Path) -> io::Result<Output> {
         SandboxNetwork::Open => Reach::Machine,
         SandboxNetwork::Proxy | SandboxNetwork::None => Reach::Nothing,
     };
-    let access = Access { writable: vec![own.into()], temporary: own.into(), reach };
+    let access = Access { writable: vec![own.into()], readable: Vec::new(), temporary: own.into(), reach };
     let script = format!("echo x > \"$0/{MARK}\"; echo x > \"$1\"");
     let mut words = sandbox.arguments(&access);
     words.extend(["/bin/sh".into(), "-c".into(), script.into(), own.into(), other.into()]);

@@ -3,7 +3,11 @@
 //! Files need the third version of the kernel's interface, because before it a file could be truncated without a right
 //! (Linux 6.2). Later versions add TCP (4) and signals with abstract sockets (6).
 
-use std::{io, os::fd::OwnedFd, path::Path};
+use std::{
+    io,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
 
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, NetPort, PathBeneath,
@@ -63,13 +67,14 @@ pub(super) fn restrict_scopes() -> io::Result<()> {
 
 /// Restricts this thread to the folders and to what `access` adds.
 pub(super) fn restrict(folders: &Folders, access: &Access, features: Features) -> io::Result<()> {
-    let writable = access.writable.iter().map(|path| open_folder(path)).collect::<io::Result<Vec<_>>>()?;
-    enforced(rules(folders, writable, &access.reach, features))
+    let open = |paths: &[PathBuf]| paths.iter().map(|path| open_folder(path)).collect::<io::Result<Vec<_>>>();
+    let own = [open(&access.writable)?, open(&access.readable)?];
+    enforced(rules(folders, own, &access.reach, features))
 }
 
 fn rules(
     folders: &Folders,
-    writable: Vec<OwnedFd>,
+    [writable, looked_into]: [Vec<OwnedFd>; 2],
     reach: &Reach,
     features: Features,
 ) -> Result<RulesetStatus, RulesetError> {
@@ -99,8 +104,17 @@ fn rules(
         .add_rules(path_beneath_rules(folders.paths(), readable))?
         .add_rules(path_beneath_rules(DEVICES, AccessFs::ReadFile | AccessFs::WriteFile))?
         .add_rules(path_beneath_rules(["/proc"], looked_at))?
-        .add_rules(writable.into_iter().map(|folder| Ok::<_, RulesetError>(PathBeneath::new(folder, own))))?;
+        .add_rules(beneath(looked_into, looked_at))?
+        .add_rules(beneath(writable, own))?;
     Ok(created.restrict_self()?.ruleset)
+}
+
+/// Returns the rules that give rights beneath opened folders.
+fn beneath(
+    folders: Vec<OwnedFd>,
+    rights: BitFlags<AccessFs>,
+) -> impl Iterator<Item = Result<PathBeneath<OwnedFd>, RulesetError>> {
+    folders.into_iter().map(move |folder| Ok(PathBeneath::new(folder, rights)))
 }
 
 /// Opens a folder for a rule.

@@ -44,7 +44,7 @@ pub(super) fn refused(status: u16, text: &str) -> StoreError {
 }
 
 /// Formats an error and its causes in one line.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

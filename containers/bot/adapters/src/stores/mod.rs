@@ -14,3 +14,5 @@ pub use client::{Client, Proposal};
 pub use embedded::{Embedded, EmbeddedStores};
 pub use transport::{StoreResponse, Transport};
 pub use worker::{Worker, WorkerStores};
+
+pub(crate) use failure::chain;

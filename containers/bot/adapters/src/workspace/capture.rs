@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 /// Keeps the start of the output, optionally the end, and counts the dropped bytes in between.
-pub(super) struct Capture {
+pub(crate) struct Capture {
     head_limit: usize,
     tail_limit: usize,
     head: Vec<u8>,
@@ -13,12 +13,12 @@ pub(super) struct Capture {
 
 impl Capture {
     /// Keeps both ends, for people and models: a cause often comes first and the outcome last.
-    pub(super) fn both_ends(limit: usize) -> Self {
+    pub(crate) fn both_ends(limit: usize) -> Self {
         Self::new(limit - limit / 2, limit / 2)
     }
 
     /// Keeps the start, for data that must be contiguous.
-    pub(super) fn start(limit: usize) -> Self {
+    pub(crate) fn start(limit: usize) -> Self {
         Self::new(limit, 0)
     }
 
@@ -26,7 +26,7 @@ impl Capture {
         Self { head_limit, tail_limit, head: Vec::new(), tail: VecDeque::new(), total: 0 }
     }
 
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let (first, rest) = bytes.split_at(bytes.len().min(self.head_limit - self.head.len()));
         self.head.extend_from_slice(first);
@@ -37,12 +37,12 @@ impl Capture {
     }
 
     /// Returns the number of dropped bytes.
-    pub(super) fn dropped(&self) -> u64 {
+    pub(crate) fn dropped(&self) -> u64 {
         self.total - (self.head.len() + self.tail.len()) as u64
     }
 
     /// Returns the lossy text with a note for the dropped middle, and whether bytes were dropped.
-    pub(super) fn into_text(mut self) -> (String, bool) {
+    pub(crate) fn into_text(mut self) -> (String, bool) {
         let dropped = self.dropped();
         let tail = self.tail.make_contiguous();
         if dropped == 0 {
@@ -54,7 +54,7 @@ impl Capture {
     }
 
     /// Returns the bytes of the start.
-    pub(super) fn into_start(self) -> Vec<u8> {
+    pub(crate) fn into_start(self) -> Vec<u8> {
         self.head
     }
 }

@@ -6,8 +6,8 @@ use std::{
 };
 
 use ars_bot_ports::{
-    CodeHost, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, PushOutcome, SearchHit, Workspace,
-    WorkspaceError,
+    CodeHost, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Placement, PushOutcome, SearchHit,
+    Workspace, WorkspaceError,
 };
 use ars_codehost::diff::Commit;
 use ars_types::RefName;
@@ -50,6 +50,8 @@ pub(super) struct LocalWorkspace {
     pub(super) egress: Arc<RunEgress>,
     /// Keeps the tree from being evicted.
     pub(super) in_use: InUse,
+    /// Why the tree is here and not on a resident.
+    pub(super) note: Option<String>,
 }
 
 impl Drop for LocalWorkspace {
@@ -137,6 +139,10 @@ impl Workspace for LocalWorkspace {
         self.remote(cancel)?.check_out(pull_request, commit, self.base.as_deref()).await
     }
 
+    fn placement(&self) -> Placement {
+        Placement::local(self.note.clone())
+    }
+
     async fn head(&self) -> Result<Option<String>, WorkspaceError> {
         self.git(&CancellationToken::new()).head().await
     }
@@ -152,7 +158,7 @@ impl Workspace for LocalWorkspace {
     ) -> Result<ExecOutcome, WorkspaceError> {
         let gate = match self.programs.gate() {
             Some(kind) => {
-                let opened = Gate::open(&self.egress, kind).await;
+                let opened = Gate::open(&self.egress, kind);
                 Some(opened.map_err(|error| process::infra("the egress proxy", &error))?)
             }
             None => None,

@@ -33,3 +33,7 @@ pub use beneath::WORKSPACES;
 pub use environment::ChildEnvironment;
 pub use evict::{DiskUsage, Evicted};
 pub use provider::{Confinement, GitWorkspaces};
+
+pub(crate) use capture::Capture;
+pub(crate) use provider::Commands;
+pub(crate) use search::compile as compile_pattern;

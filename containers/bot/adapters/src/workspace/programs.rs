@@ -58,11 +58,7 @@ impl Programs {
 
     /// Returns a command of an agent. `place` is the workspace's own folder, `gate` its proxy.
     pub(super) fn of_agent(&self, program: &str, place: &Path, gate: Option<&Gate>) -> Program {
-        let reach = match (gate, self.sandbox.network()) {
-            (Some(gate), _) => Reach::Proxy(gate.way().clone()),
-            (None, SandboxNetwork::Open) => Reach::Machine,
-            (None, SandboxNetwork::Proxy | SandboxNetwork::None) => Reach::Nothing,
-        };
+        let reach = Reach::of(gate, self.sandbox.network(), true);
         let mut program = self.confined(program.as_ref(), place, reach, None);
         program.command.envs(gate.into_iter().flat_map(Gate::variables));
         program
@@ -104,6 +100,7 @@ impl Programs {
         let own = FOLDERS.map(|name| place.join(name));
         let access = Access {
             writable: own.into_iter().chain(more.map(Path::to_path_buf)).collect(),
+            readable: Vec::new(),
             temporary: place.join(TEMPORARY),
             reach,
         };

@@ -7,6 +7,7 @@
 
 use std::{
     collections::HashMap,
+    ffi::OsString,
     io,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
@@ -34,9 +35,9 @@ use super::{
     trial,
 };
 use crate::{
-    egress::{RunEgress, Scope},
+    egress::{EgressSettings, GateKind, RunEgress, Scope},
     logins::Logins,
-    sandbox::{Folders, SandboxSettings, choose},
+    sandbox::{Folders, Sandbox, SandboxSettings, choose},
 };
 
 /// Characters of a thread's digest in its folder's name: 128 bits.
@@ -51,6 +52,16 @@ pub struct Confinement {
     pub network: SandboxNetwork,
     /// The gap that the sandbox leaves.
     pub gap: Option<&'static str>,
+}
+
+/// The parts from which commands are confined.
+pub(crate) struct Commands {
+    pub(crate) sandbox: Arc<Sandbox>,
+    /// How commands reach a proxy, if they have one.
+    pub(crate) gate: Option<GateKind>,
+    pub(crate) egress: EgressSettings,
+    pub(crate) logins: Logins,
+    pub(crate) variables: Vec<(OsString, OsString)>,
 }
 
 /// The prefix of the names of workspaces without a usable tree.
@@ -127,6 +138,18 @@ impl GitWorkspaces {
         let programs = self.programs()?;
         let sandbox = &programs.sandbox;
         Ok(Confinement { kind: sandbox.kind(), network: sandbox.network(), gap: sandbox.gap() })
+    }
+
+    /// Returns the parts from which commands of other trees are confined in the same way.
+    pub(crate) fn commands(&self) -> Result<Commands, String> {
+        let programs = self.programs()?;
+        Ok(Commands {
+            sandbox: Arc::clone(&programs.sandbox),
+            gate: programs.gate(),
+            egress: self.settings.egress.clone(),
+            logins: self.logins.clone(),
+            variables: self.environment.variables().to_vec(),
+        })
     }
 
     /// Tries the way of commands to their proxy. Does nothing if they have none.
@@ -236,6 +259,23 @@ impl WorkspaceProvider for GitWorkspaces {
         request: WorkspaceRequest<'_>,
         cancel: &CancellationToken,
     ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        self.open_with_note(request, None, cancel).await
+    }
+}
+
+impl GitWorkspaces {
+    /// Returns whether the thread has a tree here, or had one that was evicted.
+    pub(crate) async fn has(&self, thread: &ThreadKey) -> Result<bool, WorkspaceError> {
+        self.find(&folder_name(thread)).await.map(|found| found.is_some())
+    }
+
+    /// Opens a workspace with a text for the run's reader about its place.
+    pub(crate) async fn open_with_note(
+        &self,
+        request: WorkspaceRequest<'_>,
+        note: Option<String>,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
         let programs = self.programs().map_err(|obstacle| WorkspaceError::Refused(obstacle.to_owned()))?;
         let name = folder_name(request.thread);
         let lock = self.lock_of(&name);
@@ -292,6 +332,7 @@ impl WorkspaceProvider for GitWorkspaces {
             meta: (self.data_dir.clone(), name),
             code_host: self.logins.code_host().cloned(),
             in_use,
+            note,
         }))
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn list(
 }
 
 /// Compiles the caller's pattern within limits; matching always needs time linear in the text.
-pub(super) fn compile(pattern: &str) -> Result<Regex, WorkspaceError> {
+pub(crate) fn compile(pattern: &str) -> Result<Regex, WorkspaceError> {
     RegexBuilder::new(pattern)
         .size_limit(PATTERN_SIZE)
         .build()

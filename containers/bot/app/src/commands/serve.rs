@@ -98,8 +98,14 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     allow_open_files(connections.max);
     let disk_limit = plan.file.limits.of_workspaces();
     let tree_folder = plan.lock_tree_folder()?;
-    let Built { core, workspaces, webhooks } = plan.build(args.store, args.state_url).await?;
+    let Built { core, workspaces, webhooks, local_residents, .. } =
+        plan.build(args.store, args.state_url).await?;
     let (sandbox, network) = report_sandbox(Arc::clone(&workspaces)).await;
+    if let Some(residents) = local_residents
+        && let Err(error) = residents.start().await
+    {
+        tracing::error!(%error, "no resident is served");
+    }
     let mut state = HttpState::new(core.clone(), Arc::new(parsed.map), build_stamp::build().clone());
     tracing::info!(mode = dashboard.mode(), "dashboard");
     state = state.with_dashboard(dashboard).with_stream_limits(streams);

@@ -14,12 +14,76 @@ use crate::error::UnknownExecution;
 const KEY: &str = "workspaceDir";
 
 /// `[execution]`.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Execution {
     /// The kind.
     #[serde(rename = "type")]
     pub kind: ExecutionKind,
+    /// Residents.
+    pub resident: Resident,
+}
+
+/// `[execution.resident]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
+pub struct Resident {
+    /// Address of the resident Worker.
+    #[serde(alias = "base_url")]
+    pub base_url: Option<String>,
+    /// The variable that holds the bearer of operators.
+    #[serde(alias = "token_env")]
+    pub token_env: Option<String>,
+    /// The variable that holds the bearer of administrators.
+    #[serde(alias = "admin_token_env")]
+    pub admin_token_env: Option<String>,
+    /// Timeout of a probe.
+    #[serde(alias = "probe_timeout_ms")]
+    pub probe_timeout_ms: Option<u64>,
+    /// Base address of the code host from which the Worker's residents clone.
+    #[serde(alias = "code_host_url")]
+    pub code_host_url: Option<String>,
+    /// Residents run on this machine; false if absent.
+    pub local: Option<bool>,
+}
+
+/// Longest timeout of a probe.
+const PROBE_TIMEOUT_MAX_MS: u64 = 60_000;
+
+impl Resident {
+    /// Returns whether the installation has residents.
+    /// Those of this machine go with stores of this machine.
+    pub fn is_used(&self, has_shared_stores: bool) -> bool {
+        self.base_url.is_some() || (self.local == Some(true) && !has_shared_stores)
+    }
+
+    /// Rejects keys that have no effect together.
+    ///
+    /// # Errors
+    /// The first such key, or a timeout out of its bounds.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let invalid = |key: &str, problem: &str| {
+            Err(ConfigError::invalid(format!("execution.resident.{key}"), problem))
+        };
+        if self.probe_timeout_ms.is_some_and(|ms| !(1..=PROBE_TIMEOUT_MAX_MS).contains(&ms)) {
+            return invalid("probeTimeoutMs", "must be from 1 to 60000");
+        }
+        if self.base_url.is_some() {
+            return match self.local {
+                Some(true) => invalid("local", "does not go with baseUrl"),
+                Some(false) | None => Ok(()),
+            };
+        }
+        let of_worker = [
+            ("tokenEnv", self.token_env.is_some()),
+            ("adminTokenEnv", self.admin_token_env.is_some()),
+            ("codeHostUrl", self.code_host_url.is_some()),
+        ];
+        match of_worker.into_iter().find(|(_, is_set)| *is_set) {
+            Some((key, _)) => invalid(key, "needs baseUrl"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// `execution.type`.
@@ -121,6 +185,30 @@ mod tests {
             assert_eq!(folder(&whole, beside, &data), expected("trees"));
         }
         assert_eq!(folder_of(&etc.join("ars.yaml")), Some(etc));
+    }
+
+    #[test]
+    fn keys_of_residents_go_together() {
+        let check = |text: &str| {
+            let file = parse(text, Format::Yaml).map_err(|error| error.to_string())?;
+            file.execution.resident.check().map_err(|error| error.to_string())
+        };
+        let resident = |fields: &str| check(&format!("execution: {{ resident: {{ {fields} }} }}"));
+        for good in
+            ["", "local: false", "baseUrl: https://r.example, probeTimeoutMs: 500", "probeTimeoutMs: 1"]
+        {
+            assert_eq!(resident(good), Ok(()), "{good}");
+        }
+        for (bad, key) in [
+            ("tokenEnv: X", "tokenEnv"),
+            ("codeHostUrl: https://x.example", "codeHostUrl"),
+            ("baseUrl: https://r.example, local: true", "local"),
+            ("probeTimeoutMs: 0", "probeTimeoutMs"),
+            ("probeTimeoutMs: 60001", "probeTimeoutMs"),
+        ] {
+            assert!(resident(bad).unwrap_err().contains(&format!("execution.resident.{key}")), "{bad}");
+        }
+        assert!(resident("token: x").is_err());
     }
 
     #[test]

@@ -22,7 +22,7 @@ mod spending;
 mod tests;
 mod webhook;
 
-pub use self::execution::{ExecutionKind, folder_of};
+pub use self::execution::{ExecutionKind, Resident, folder_of};
 pub use self::history::{HistoryStore, RunHistory, Worker};
 pub use self::memory::Memory;
 pub use self::providers::{REHEARSAL, configured as providers};

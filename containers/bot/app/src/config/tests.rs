@@ -231,7 +231,7 @@ fn execution_is_local() {
     for (text, format, key) in [
         ("execution:\n  type: local\n  url: hunter2", Format::Yaml, "url"),
         ("[execution]\napiKeyEnv = \"hunter2\"", Format::Toml, "apiKeyEnv"),
-        ("{\"execution\": {\"resident\": {}}}", Format::Json, "resident"),
+        ("{\"execution\": {\"residents\": {}}}", Format::Json, "residents"),
     ] {
         let problem = parse(text, format).unwrap_err().to_string();
         assert!(problem.contains("unknown field") && problem.contains(key), "{text}: {problem}");

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ars_bot_ports::{
-    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, PushOutcome, Repository, SearchHit, Workspace,
-    WorkspaceError, WorkspaceProvider, WorkspaceRequest,
+    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Placement, PushOutcome, Release, Repository,
+    SearchHit, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest,
 };
 use ars_codehost::diff::Commit;
 use ars_types::{RefName, SandboxKind, SandboxNetwork, ThreadKey};
@@ -36,6 +36,10 @@ impl WorkspaceProvider for KilledWorkspaces {
         self.point.around("workspace.repository_of", self.inner.repository_of(thread)).await
     }
 
+    async fn find_elsewhere(&self, thread: &ThreadKey, repository: &Repository) -> Answer<bool> {
+        self.inner.find_elsewhere(thread, repository).await
+    }
+
     async fn open(
         &self,
         request: WorkspaceRequest<'_>,
@@ -54,6 +58,14 @@ impl Workspace for KilledWorkspace {
 
     fn is_cloned_again(&self) -> bool {
         self.inner.is_cloned_again()
+    }
+
+    fn placement(&self) -> Placement {
+        self.inner.placement()
+    }
+
+    async fn release(&self, how: Release) {
+        self.inner.release(how).await;
     }
 
     async fn head(&self) -> Answer<Option<String>> {

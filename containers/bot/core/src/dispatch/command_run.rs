@@ -102,6 +102,7 @@ fn run_meta(run: &RunHandle) -> EventBody {
         pr: None,
         sandbox: None,
         network: None,
+        tree: None,
     }
 }
 

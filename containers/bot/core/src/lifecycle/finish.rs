@@ -14,7 +14,7 @@ use ars_agent::{
     Turn,
     run_end::{Action, FinalFlush, FollowUps, Input, Operation, RecordWrite, RunEnd},
 };
-use ars_bot_ports::{ChannelIo, metrics};
+use ars_bot_ports::{ChannelIo, Release, metrics};
 use ars_bot_tools::agents;
 use ars_events::EventBody;
 use ars_runs::{RunRecord, TAINT};
@@ -277,7 +277,10 @@ impl Effects {
                     .forward(&self.context, self.run.id(), follow_ups)
                     .await;
             }
-            Action::FreeThread => drop(self.thread.take().map(Claim::release)),
+            Action::FreeThread => {
+                self.release_tree().await;
+                drop(self.thread.take().map(Claim::release));
+            }
             Action::Reflect => self.reflect().await,
             Action::HandOff => {
                 if let Some(tracked) = self.claim.tracked() {
@@ -344,6 +347,16 @@ impl Effects {
         }
         // The sources are not shortened, so they count towards the limit of a record.
         self.record = Some(ars_runs::budget::fit(record));
+    }
+
+    /// Gives the tree up before the thread's next run can open it.
+    async fn release_tree(&self) {
+        // The tree of a fenced run is its owner's.
+        let Some(workspace) = self.assignment.workspace.as_ref().filter(|_| !self.claim.is_fenced()) else {
+            return;
+        };
+        let is_stopped = self.status == RunStatus::StoppedHard;
+        workspace.release(if is_stopped { Release::Stopped } else { Release::Ended }).await;
     }
 
     fn due(&self, flush_first: bool) -> Option<FinalRecord<'_>> {

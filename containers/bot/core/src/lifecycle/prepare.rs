@@ -4,14 +4,16 @@
 
 use std::sync::Arc;
 
-use ars_bot_ports::{IncomingMessage, Refusal, Workspace, WorkspaceError, WorkspaceRequest, texts, trace};
+use ars_bot_ports::{
+    IncomingMessage, OpenFor, Placement, Refusal, Workspace, WorkspaceError, WorkspaceRequest, texts, trace,
+};
 use ars_bot_tools::{
     agents::{PULL_REQUEST_PROMPT, skills_block},
     instructions,
 };
 use ars_events::{EventBody, NoteKind};
 use ars_settings::instructions_block;
-use ars_types::{RefName, SandboxKind, SandboxNetwork};
+use ars_types::{RefName, TreePlace};
 
 use super::{
     active::ActiveRun,
@@ -60,10 +62,14 @@ pub(super) async fn prepare_run(
         recall(context, source, active, prior_turns),
     );
     let facts = prepared.as_ref().ok().and_then(|prepared| prepared.facts.as_ref());
-    let sandbox = context.deps().workspaces.sandbox().filter(|_| facts.is_some());
+    let opened = prepared.as_ref().ok().and_then(|prepared| prepared.workspace.as_deref());
+    let placement = opened.map(Workspace::placement).map(|placement| with_sandbox(context, placement));
     let review = prepared.as_ref().ok().and_then(|prepared| prepared.review.as_ref());
     let number = review.map(|review| review.target.number);
-    active.run.publish(run_meta_event(active, source, assignment, facts, sandbox, number));
+    active.run.publish(run_meta_event(active, source, assignment, facts, placement.as_ref(), number));
+    if let Some(note) = placement.and_then(|placement| placement.note) {
+        active.run.publish(EventBody::note(NoteKind::Tree, note));
+    }
     let PreparedWorkspace { workspace, facts, review } = prepared?;
     if workspace.as_ref().is_some_and(|workspace| workspace.is_cloned_again()) {
         let commit = facts.as_ref().and_then(|facts| facts.head.as_deref());
@@ -146,6 +152,7 @@ async fn prepare_workspace(
         own: own.as_ref(),
         git_ref: source.git_ref(),
         agent: Some(assignment.agent.name),
+        purpose: OpenFor::Run,
     };
     let opened = async {
         let workspace =
@@ -181,14 +188,23 @@ fn opens_pull_request(assignment: &Assignment, workspace: Option<&dyn Workspace>
     on_host.is_some()
 }
 
+/// Adds the provider's sandbox to a tree on the disk of the bot.
+fn with_sandbox(context: &RunContext, placement: Placement) -> Placement {
+    match placement.tree {
+        TreePlace::Local => Placement { sandbox: context.deps().workspaces.sandbox(), ..placement },
+        TreePlace::Resident => placement,
+    }
+}
+
 fn run_meta_event(
     active: &ActiveRun,
     source: &Source<'_>,
     assignment: &Assignment,
     facts: Option<&WorkspaceFacts>,
-    sandbox: Option<(SandboxKind, SandboxNetwork)>,
+    placement: Option<&Placement>,
     pull_request: Option<u64>,
 ) -> EventBody {
+    let sandbox = placement.and_then(|placement| placement.sandbox);
     EventBody::RunMeta {
         agent: assignment.agent.name.to_owned(),
         model: Some(assignment.model.name.to_string()),
@@ -200,6 +216,7 @@ fn run_meta_event(
         pr: pull_request,
         sandbox: sandbox.map(|(kind, _)| kind),
         network: sandbox.map(|(_, network)| network),
+        tree: placement.map(|placement| placement.tree),
     }
 }
 

@@ -6,7 +6,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ars_bot_ports::{
-    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, SearchHit, Workspace, WorkspaceError,
+    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Placement, Release, SearchHit, Workspace,
+    WorkspaceError,
 };
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
@@ -50,6 +51,14 @@ impl<'a> Watched<'a> {
 impl Workspace for Watched<'_> {
     fn repository(&self) -> Option<&str> {
         self.workspace.repository()
+    }
+
+    fn placement(&self) -> Placement {
+        self.workspace.placement()
+    }
+
+    async fn release(&self, how: Release) {
+        self.workspace.release(how).await;
     }
 
     async fn head(&self) -> Result<Option<String>, WorkspaceError> {

@@ -14,7 +14,7 @@ use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use rustix::thread::set_no_new_privs;
 use tokio::{process::Child, runtime::Handle, sync::oneshot};
 
-use crate::confine::{Confine, Place};
+use crate::confine::Confined;
 
 /// Largest file that a program may write: two of them do not fill the disk of the largest container.
 const MAX_FILE_BYTES: u64 = 8 << 30;
@@ -31,17 +31,14 @@ pub(super) struct Launched {
 }
 
 /// Starts a program. No program gains rights by its file, such as `sudo` does.
-pub(super) async fn launch(
-    command: Command,
-    confine: Option<(Arc<dyn Confine>, Place)>,
-) -> io::Result<Launched> {
+pub(super) async fn launch(command: Command, confined: Option<Arc<dyn Confined>>) -> io::Result<Launched> {
     let (sender, receiver) = oneshot::channel();
     let (end, ended) = mpsc::channel::<()>();
     let runtime = Handle::current();
     let start = move || {
         let _runtime = runtime.enter();
-        let restricted = set_no_new_privs(true).map_err(io::Error::from).and_then(|()| match &confine {
-            Some((confine, place)) => confine.restrict_thread(place),
+        let restricted = set_no_new_privs(true).map_err(io::Error::from).and_then(|()| match &confined {
+            Some(confined) => confined.restrict_thread(),
             None => Ok(()),
         });
         let child =

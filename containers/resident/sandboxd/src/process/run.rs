@@ -28,6 +28,7 @@ use super::{
     streams::Streams,
 };
 use crate::{
+    confine::Confined,
     failure::{Context as _, Result},
     runtime::Runtime,
     settings::Mode,
@@ -57,8 +58,9 @@ pub(crate) async fn run(
     stop.check()?;
     let name = program.words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
     let tag = runtime.next_tag(program.user);
-    let (command, confine) = prepare(runtime, program, streams, &tag)?;
-    let mut launched = launch(command, confine).await.context(&name)?;
+    let (command, confined) = prepare(runtime, program, streams, &tag)?;
+    // The confinement may have a proxy, which the program uses until its end.
+    let mut launched = launch(command, confined.clone()).await.context(&name)?;
     let group = Group(launched.child.id().and_then(|id| Pid::from_raw(id.cast_signed())));
     let stopped = tokio::select! {
         done = exited(&mut launched.child) => { done.context(&name)?; None }
@@ -74,22 +76,24 @@ pub(crate) async fn run(
     Ok(Ended { exit_code, stopped })
 }
 
-type Confined = Option<(Arc<dyn crate::confine::Confine>, crate::confine::Place)>;
-
-fn prepare(runtime: &Runtime, program: Program, streams: &Streams, tag: &str) -> Result<(Command, Confined)> {
-    let confine = match (&runtime.settings.mode, &program.place) {
-        (Mode::Host(confine), Some(place)) => Some((Arc::clone(confine), place.clone())),
+fn prepare(
+    runtime: &Runtime,
+    program: Program,
+    streams: &Streams,
+    tag: &str,
+) -> Result<(Command, Option<Arc<dyn Confined>>)> {
+    let confined = match (&runtime.settings.mode, &program.place) {
+        (Mode::Host(confine), Some(place)) => Some(confine.confine(place).context("confinement")?),
         (Mode::Host(_), None) | (Mode::Users, _) => None,
     };
-    let mut words: Vec<OsString> =
-        confine.as_ref().map_or_else(Vec::new, |(confine, place)| confine.words(place));
+    let mut words: Vec<OsString> = confined.as_ref().map_or_else(Vec::new, |confined| confined.words());
     words.extend(program.words);
     let mut command = Command::new(words.remove(0));
     command.args(words).current_dir(&program.cwd).env_clear();
     command.envs(runtime.settings.environment.iter().map(|(name, value)| (name, value)));
     command.envs(users::variables(users::home(&runtime.places, program.user)?, program.user));
-    if let Some((confine, place)) = &confine {
-        command.env("TMPDIR", &place.temporary).envs(confine.variables(place));
+    if let (Some(confined), Some(place)) = (&confined, &program.place) {
+        command.env("TMPDIR", &place.temporary).envs(confined.variables());
     }
     command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_CEILING_DIRECTORIES", runtime.places.root());
     command.envs(program.variables).env(TAG, tag);
@@ -103,7 +107,7 @@ fn prepare(runtime: &Runtime, program: Program, streams: &Streams, tag: &str) ->
         command.uid(owner.0).gid(owner.0);
     }
     command.process_group(0);
-    Ok((command, confine))
+    Ok((command, confined))
 }
 
 /// A process group that is killed when dropped.

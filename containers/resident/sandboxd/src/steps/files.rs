@@ -7,7 +7,7 @@ use std::{
 
 use ars_resident::daemon::{Answer, FailureKind, StepFailure, StepInput};
 use ars_resident::plan::User;
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
+use cap_std::fs::{Dir, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
 use rustix::fs::{AtFlags, Mode as Bits, OFlags, chownat, fchmod, fchown};
 
 use crate::{
@@ -68,6 +68,8 @@ pub(super) fn write(step: &StepContext<'_>, path: &str, mode: u32) -> Result<Ans
     };
     let (tree, rest) = step.runtime.places.in_tree(path)?;
     let owner = users::owner(&step.runtime.settings.mode, user);
+    // A script stays executable.
+    let mode = tree.metadata(&rest).ok().filter(|meta| meta.is_file()).map_or(mode, |meta| meta.mode());
     write_in(&tree, &rest, text.expose().as_bytes(), mode, owner)?;
     Ok(Answer::Written { bytes: text.expose().len() as u64 })
 }

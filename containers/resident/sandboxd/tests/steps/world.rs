@@ -1,7 +1,6 @@
 //! A workspace with a repository to provision from.
 
 use std::{
-    ffi::OsString,
     fs, io,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
@@ -21,7 +20,7 @@ use ars_resident::names::{BackupId, ExecCommand, LockfileKey, Sha, StrictThreadK
 use ars_resident::plan::{AttachContext, CycleContext, PlanStep, attach, cycle_step, exec, install};
 use ars_resident::pool::PoolUser;
 use ars_resident::thread::TreeDecision;
-use ars_sandboxd::{Confine, Daemon, Mode, Place, Progress, Settings, StoreLinks};
+use ars_sandboxd::{Confine, Confined, Daemon, Mode, Place, Progress, Settings, StoreLinks};
 use ars_types::RefName;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -37,11 +36,13 @@ const STEP_BUDGET_MS: i64 = 60_000;
 struct Unconfined;
 
 impl Confine for Unconfined {
-    fn words(&self, _: &Place) -> Vec<OsString> {
-        Vec::new()
+    fn confine(&self, _: &Place) -> io::Result<Arc<dyn Confined>> {
+        Ok(Arc::new(Unconfined))
     }
+}
 
-    fn restrict_thread(&self, _: &Place) -> io::Result<()> {
+impl Confined for Unconfined {
+    fn restrict_thread(&self) -> io::Result<()> {
         Ok(())
     }
 }

@@ -45,8 +45,8 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
         ));
     }
     let _locked = plan.lock_tree_folder()?;
-    let Built { core, workspaces, .. } = plan.build(Some(Store::Embedded), None).await?;
-    let message = request.into_message(text, &core, &workspaces).await?;
+    let Built { core, workspaces, trees, .. } = plan.build(Some(Store::Embedded), None).await?;
+    let message = request.into_message(text, &core, &*trees).await?;
     let thread = message.thread_key.clone();
     // A generated thread name is unique, so it needs no lock.
     let _held = args.thread.is_some().then(|| ThreadLock::take(&workspaces, &thread)).transpose()?;
@@ -71,7 +71,7 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
     };
     let outcome = channel.outcome();
     if format == Format::Text {
-        report::work(&workspaces, &thread, &outcome).await;
+        report::work(&workspaces, &*trees, &thread, &outcome).await;
     }
     if !recorded {
         tell("error (unavailable): the run's record could not be written");

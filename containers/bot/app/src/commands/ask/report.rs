@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use ars_agent::money::dollars;
 use ars_bot_adapters::workspace::GitWorkspaces;
-use ars_bot_ports::{WorkspaceProvider as _, WorkspaceRequest};
-use ars_types::ThreadKey;
+use ars_bot_ports::{Placement, WorkspaceProvider, WorkspaceRequest};
+use ars_types::{ThreadKey, TreePlace};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -61,17 +61,27 @@ fn cost(outcome: &Outcome) -> Option<String> {
 }
 
 /// Prints the run's cost, its working tree's place and the size of its changes, as far as they exist.
-pub async fn work(workspaces: &GitWorkspaces, thread: &ThreadKey, outcome: &Outcome) {
+pub async fn work(
+    local: &GitWorkspaces,
+    trees: &dyn WorkspaceProvider,
+    thread: &ThreadKey,
+    outcome: &Outcome,
+) {
     if let Some(cost) = cost(outcome) {
         tell(&cost);
     }
-    let has_tree = workspaces.repository_of(thread).await.is_ok_and(|own| own.is_some());
+    let has_tree = trees.repository_of(thread).await.is_ok_and(|own| own.is_some());
     if !has_tree || outcome.run.is_none() {
         return;
     }
-    tell(&format!("working tree: {}", workspaces.tree_of(thread).display()));
-    let request = WorkspaceRequest::of(thread);
-    let Ok(workspace) = workspaces.open(request, &CancellationToken::new()).await else { return };
+    let Ok(workspace) = trees.open(WorkspaceRequest::of(thread), &CancellationToken::new()).await else {
+        return;
+    };
+    let place = match workspace.placement() {
+        Placement { tree: TreePlace::Resident, note, .. } => note.unwrap_or_default(),
+        Placement { tree: TreePlace::Local, .. } => local.tree_of(thread).display().to_string(),
+    };
+    tell(&format!("working tree: {place}"));
     let Ok(diff) = workspace.diff().await else { return };
     tell(&match Changes::of(&diff) {
         changes if changes == Changes::default() => "nothing changed".to_owned(),

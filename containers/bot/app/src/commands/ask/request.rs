@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use ars_auth::Actor;
-use ars_bot_adapters::workspace::GitWorkspaces;
 use ars_bot_core::{Core, directives, settings::Settings};
-use ars_bot_ports::{Choices, Clock as _, IncomingMessage, WorkspaceProvider as _, texts};
+use ars_bot_ports::{Choices, Clock as _, IncomingMessage, WorkspaceProvider, texts};
 use ars_bot_tools::agents;
 use ars_types::{ModelRef, ThreadKey, ThreadName, Visibility};
 use tokio::io::AsyncReadExt as _;
@@ -77,7 +76,7 @@ impl Request {
         mut self,
         text: String,
         core: &Core,
-        workspaces: &GitWorkspaces,
+        workspaces: &dyn WorkspaceProvider,
     ) -> Result<IncomingMessage, Failure> {
         let received_at = SystemClock.now();
         let thread_key = match &self.thread {

@@ -10,7 +10,7 @@ use ars_commands::{Capability, Registry};
 use super::options::{CONFIG, SERVER};
 use crate::{
     code_host::CodeHostConfig,
-    config::{self, File},
+    config::{self, File, HistoryStore},
     environment::{self, name},
 };
 
@@ -40,7 +40,9 @@ pub fn configured(arguments: &[OsString]) -> Registry {
     let diffs = file.review.reading_diff(word.as_deref());
     let is_offered = has_code_host && diffs.is_ok_and(|diffs| diffs.provider != Provider::Off);
     let abridger = is_offered.then_some(Capability::Abridger);
-    let parts = memory.into_iter().chain(schedules).chain(code_host).chain(abridger);
+    let has_worker = file.run_history.store == Some(HistoryStore::Worker);
+    let residents = file.execution.resident.is_used(has_worker).then_some(Capability::Residents);
+    let parts = memory.into_iter().chain(schedules).chain(code_host).chain(abridger).chain(residents);
     catalogue_of(&parts.collect::<Vec<_>>())
 }
 

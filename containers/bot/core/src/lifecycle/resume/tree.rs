@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use ars_bot_ports::{Repository, Workspace, WorkspaceError, WorkspaceRequest};
+use ars_bot_ports::{OpenFor, Repository, Workspace, WorkspaceError, WorkspaceRequest};
 use ars_types::{RefName, ThreadKey};
 use tokio_util::sync::CancellationToken;
 
@@ -23,7 +23,10 @@ pub(super) async fn reopen(
         _ => Refused::Workspace(error.to_string()),
     };
     let workspaces = &context.deps().workspaces;
-    let own = workspaces.repository_of(thread).await.map_err(not_ready)?.ok_or(Refused::TreeGone)?;
+    let own = match workspaces.repository_of(thread).await.map_err(not_ready)? {
+        Some(own) => own,
+        None => found_elsewhere(context, thread, meta).await?,
+    };
     if meta.repo.as_ref().is_some_and(|name| !is_of(context, &own, name)) {
         return Err(Refused::AnotherTree);
     }
@@ -31,9 +34,28 @@ pub(super) async fn reopen(
     let request = WorkspaceRequest {
         git_ref: git_ref.as_ref(),
         agent: Some(&meta.agent),
+        purpose: OpenFor::Resume,
         ..WorkspaceRequest::of(thread)
     };
     workspaces.open(request, &CancellationToken::new()).await.map_err(not_ready)
+}
+
+/// Returns the repository of a tree that outlived the disk of the run's first process.
+async fn found_elsewhere(
+    context: &RunContext,
+    thread: &ThreadKey,
+    meta: &Meta,
+) -> Result<Repository, Refused> {
+    let known = meta
+        .repo
+        .as_ref()
+        .and_then(|name| context.settings().repositories.iter().find(|known| known.name == *name).cloned());
+    let repository = known.ok_or(Refused::TreeGone)?;
+    match context.deps().workspaces.find_elsewhere(thread, &repository).await {
+        Ok(true) => Ok(repository),
+        Ok(false) => Err(Refused::TreeGone),
+        Err(error) => Err(Refused::Disk(error.to_string())),
+    }
 }
 
 /// Returns whether the repository has this name, or the origin that is configured for it.

@@ -1,0 +1,174 @@
+//! The client of residents: the routes over a transport.
+
+use std::time::Duration;
+
+use ars_bot_ports::{Offboarded, OpReply, Residents, ResidentsError};
+use ars_resident::wire::{
+    AttachAnswer, AttachRequest, DetachAnswer, DetachRequest, ExecAnswer, ExecRequest, OffboardRequest,
+    OnboardAnswer, OnboardRequest, OpName, OpRequest, ReadAnswer, ReadRequest, RebuildPlan, RebuildRequest,
+    ReconfigureAnswer, ReconfigureRequest, ResidentsAnswer, Route, StatusAnswer, StatusRequest, WriteAnswer,
+    WriteRequest,
+};
+use async_trait::async_trait;
+use serde::{Serialize, de::DeserializeOwned};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    answer::parse,
+    transport::{ResidentCall, ResidentTransport},
+};
+
+/// Timeout of a probe that the configuration does not name.
+pub const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Timeout of a call without a timeout of its own.
+const CALL_TIMEOUT: Duration = Duration::from_secs(300);
+/// Timeout of a detach.
+const DETACH_TIMEOUT: Duration = Duration::from_secs(10);
+/// Time that an answer may need besides its command.
+const MARGIN: Duration = Duration::from_secs(30);
+
+/// A client of residents.
+pub struct ResidentsClient<T> {
+    transport: T,
+    probe_timeout: Duration,
+}
+
+impl<T: ResidentTransport> ResidentsClient<T> {
+    /// Makes a client over a transport.
+    pub fn over(transport: T, probe_timeout: Duration) -> Self {
+        Self { transport, probe_timeout }
+    }
+
+    async fn post<B: Serialize + Sync, A: DeserializeOwned>(
+        &self,
+        route: Route,
+        body: &B,
+        timeout: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<A, ResidentsError> {
+        let body = serde_json::to_string(body).map_err(|error| ResidentsError::Failed(error.to_string()))?;
+        self.send(ResidentCall { route, resource: None, body, timeout }, cancel).await
+    }
+
+    async fn send<A: DeserializeOwned>(
+        &self,
+        call: ResidentCall,
+        cancel: &CancellationToken,
+    ) -> Result<A, ResidentsError> {
+        let timeout = call.timeout;
+        let sent = tokio::time::timeout(timeout, self.transport.send(call));
+        let response = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(ResidentsError::Cancelled),
+            sent = sent => sent.map_err(|_| ResidentsError::Unreachable(format!("no answer in {timeout:?}")))??,
+        };
+        parse(&response)
+    }
+}
+
+#[async_trait]
+impl<T: ResidentTransport> Residents for ResidentsClient<T> {
+    async fn onboard(
+        &self,
+        request: &OnboardRequest,
+        cancel: &CancellationToken,
+    ) -> Result<OnboardAnswer, ResidentsError> {
+        self.post(Route::Onboard, request, CALL_TIMEOUT + MARGIN, cancel).await
+    }
+
+    async fn offboard(
+        &self,
+        request: &OffboardRequest,
+        cancel: &CancellationToken,
+    ) -> Result<Offboarded, ResidentsError> {
+        let timeout = CALL_TIMEOUT + MARGIN;
+        if request.dry_run {
+            return self.post(Route::Offboard, request, timeout, cancel).await.map(Offboarded::Plan);
+        }
+        self.post(Route::Offboard, request, timeout, cancel).await.map(Offboarded::Report)
+    }
+
+    async fn reconfigure(
+        &self,
+        request: &ReconfigureRequest,
+        cancel: &CancellationToken,
+    ) -> Result<ReconfigureAnswer, ResidentsError> {
+        self.post(Route::Reconfigure, request, CALL_TIMEOUT + MARGIN, cancel).await
+    }
+
+    async fn rebuild(
+        &self,
+        request: &RebuildRequest,
+        cancel: &CancellationToken,
+    ) -> Result<RebuildPlan, ResidentsError> {
+        self.post(Route::Rebuild, request, CALL_TIMEOUT + MARGIN, cancel).await
+    }
+
+    async fn list(&self, cancel: &CancellationToken) -> Result<ResidentsAnswer, ResidentsError> {
+        let (resource, body) = (None, String::new());
+        let call = ResidentCall { route: Route::Residents, resource, body, timeout: MARGIN };
+        self.send(call, cancel).await
+    }
+
+    async fn status(
+        &self,
+        request: &StatusRequest,
+        cancel: &CancellationToken,
+    ) -> Result<StatusAnswer, ResidentsError> {
+        let (resource, body) = (Some(request.resource.to_string()), String::new());
+        let call = ResidentCall { route: Route::Status, resource, body, timeout: self.probe_timeout };
+        self.send(call, cancel).await
+    }
+
+    async fn attach(
+        &self,
+        request: &AttachRequest,
+        cancel: &CancellationToken,
+    ) -> Result<AttachAnswer, ResidentsError> {
+        self.post(Route::Attach, request, CALL_TIMEOUT + MARGIN, cancel).await
+    }
+
+    async fn detach(
+        &self,
+        request: &DetachRequest,
+        cancel: &CancellationToken,
+    ) -> Result<DetachAnswer, ResidentsError> {
+        self.post(Route::Detach, request, DETACH_TIMEOUT, cancel).await
+    }
+
+    async fn op(&self, request: &OpRequest, cancel: &CancellationToken) -> Result<OpReply, ResidentsError> {
+        let timeout = CALL_TIMEOUT + MARGIN;
+        match request.op {
+            OpName::Status => self.post(Route::Op, request, timeout, cancel).await.map(OpReply::Status),
+            OpName::Test | OpName::Build => {
+                let ended = self.post(Route::Op, request, timeout, cancel).await?;
+                Ok(OpReply::Ended(Box::new(ended)))
+            }
+        }
+    }
+
+    async fn exec(
+        &self,
+        request: &ExecRequest,
+        cancel: &CancellationToken,
+    ) -> Result<ExecAnswer, ResidentsError> {
+        let budget = Duration::from_millis(u64::try_from(request.timeout_ms).unwrap_or_default());
+        self.post(Route::Exec, request, budget + MARGIN, cancel).await
+    }
+
+    async fn read(
+        &self,
+        request: &ReadRequest,
+        cancel: &CancellationToken,
+    ) -> Result<ReadAnswer, ResidentsError> {
+        self.post(Route::Read, request, CALL_TIMEOUT + MARGIN, cancel).await
+    }
+
+    async fn write(
+        &self,
+        request: &WriteRequest,
+        cancel: &CancellationToken,
+    ) -> Result<WriteAnswer, ResidentsError> {
+        self.post(Route::Write, request, CALL_TIMEOUT + MARGIN, cancel).await
+    }
+}

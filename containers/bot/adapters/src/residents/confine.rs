@@ -1,0 +1,60 @@
+//! The confinement of commands of residents on this machine: the sandbox and the proxy of local trees.
+
+use std::{ffi::OsString, io, sync::Arc};
+
+use ars_sandboxd::{Confine, Confined, Place};
+
+use crate::{
+    egress::{Gate, RunEgress, Scope},
+    sandbox::{Access, Reach, Sandbox},
+    workspace::Commands,
+};
+
+/// The confinement of the commands of one repository.
+pub(super) struct SandboxConfine {
+    pub(super) commands: Arc<Commands>,
+    /// Name and origin of the repository, which decide about the hosts of its commands.
+    pub(super) repository: String,
+    pub(super) origin: Option<String>,
+}
+
+/// The confinement of one program.
+struct SandboxedProgram {
+    sandbox: Arc<Sandbox>,
+    access: Access,
+    /// Its proxy, which ends with it.
+    gate: Option<Gate>,
+}
+
+impl Confine for SandboxConfine {
+    fn confine(&self, place: &Place) -> io::Result<Arc<dyn Confined>> {
+        let Commands { sandbox, gate, egress, logins, .. } = &*self.commands;
+        let scope = Scope { agent: None, repository: Some(&self.repository), origin: self.origin.as_deref() };
+        let gate = match gate.filter(|_| place.has_network) {
+            Some(kind) => Some(Gate::open(&RunEgress::new(egress, scope, logins), kind)?),
+            None => None,
+        };
+        let access = Access {
+            writable: place.writable.clone(),
+            readable: place.readable.clone(),
+            temporary: place.temporary.clone(),
+            reach: Reach::of(gate.as_ref(), sandbox.network(), place.has_network),
+        };
+        Ok(Arc::new(SandboxedProgram { sandbox: Arc::clone(sandbox), access, gate }))
+    }
+}
+
+impl Confined for SandboxedProgram {
+    fn words(&self) -> Vec<OsString> {
+        self.sandbox.arguments(&self.access)
+    }
+
+    fn restrict_thread(&self) -> io::Result<()> {
+        self.sandbox.confine_this_thread(&self.access).map(drop)
+    }
+
+    fn variables(&self) -> Vec<(OsString, OsString)> {
+        let variables = self.gate.iter().flat_map(Gate::variables);
+        variables.map(|(name, value)| (name.into(), value.into())).collect()
+    }
+}

@@ -1,0 +1,172 @@
+//! The residents of this machine as a transport. They are opened at their first use.
+//!
+//! One process at a time serves the residents of a data directory: it holds a lock of the kernel on their folder.
+
+use std::{
+    fs::{DirBuilder, File, TryLockError},
+    io,
+    os::unix::fs::DirBuilderExt as _,
+    path::PathBuf,
+    sync::Arc,
+};
+
+use ars_bot_ports::ResidentsError;
+use ars_resident::{
+    names::Resource,
+    refusal::{Refusal, Token},
+    wire::Route,
+};
+use ars_resident_local::{LocalResidents, Settings};
+use async_trait::async_trait;
+use tokio::sync::OnceCell;
+
+use super::{
+    confine::SandboxConfine,
+    transport::{ResidentCall, ResidentResponse, ResidentTransport},
+};
+use crate::workspace::{Commands, GitWorkspaces};
+
+/// The folder of residents in a data directory.
+pub const RESIDENTS: &str = "residents";
+/// The file with the lock of the serving process.
+const LOCK: &str = "lock";
+/// The registry's file. Without it no repository was onboarded.
+const REGISTRY: &str = "registry.sqlite3";
+/// Permissions of the folder.
+const PRIVATE: u32 = 0o700;
+
+/// Returns the repository of a resource: its name and its origin for git.
+pub type KnownRepositories = Arc<dyn Fn(&Resource) -> Option<ars_bot_ports::Repository> + Send + Sync>;
+
+/// Residents of a data directory.
+pub struct LocalTransport {
+    folder: PathBuf,
+    workspaces: Arc<GitWorkspaces>,
+    known: KnownRepositories,
+    build: String,
+    opened: OnceCell<Opened>,
+}
+
+/// The served residents. They end before the lock does.
+struct Opened {
+    residents: LocalResidents,
+    _lock: File,
+}
+
+impl LocalTransport {
+    /// Makes the transport. Nothing is opened or created yet.
+    ///
+    /// Commands are confined as those of `workspaces` are.
+    pub fn new(
+        folder: PathBuf,
+        workspaces: Arc<GitWorkspaces>,
+        known: KnownRepositories,
+        build: String,
+    ) -> Self {
+        Self { folder, workspaces, known, build, opened: OnceCell::new() }
+    }
+
+    /// Returns whether a repository was ever onboarded here.
+    pub fn has_registry(&self) -> bool {
+        self.folder.join(REGISTRY).exists()
+    }
+
+    /// Opens the residents and continues their work, if there are any.
+    ///
+    /// # Errors
+    /// Another process serves them, no command can be confined, or the folder cannot be used.
+    pub async fn start(&self) -> Result<(), ResidentsError> {
+        if self.has_registry() { self.open().await.map(drop) } else { Ok(()) }
+    }
+
+    async fn open(&self) -> Result<&Opened, ResidentsError> {
+        self.opened.get_or_try_init(|| self.begin()).await
+    }
+
+    async fn begin(&self) -> Result<Opened, ResidentsError> {
+        let (folder, workspaces) = (self.folder.clone(), Arc::clone(&self.workspaces));
+        let (known, build) = (Arc::clone(&self.known), self.build.clone());
+        let opening = move || {
+            let lock = lock(&folder)?;
+            let commands = Arc::new(workspaces.commands()?);
+            let residents = LocalResidents::open(settings(folder, &commands, known, build));
+            let residents = residents.map_err(|error| crate::stores::chain(&error))?;
+            Ok(Opened { residents, _lock: lock })
+        };
+        let opened = tokio::task::spawn_blocking(opening).await;
+        let opened = opened.unwrap_or_else(|_| Err("opening them broke off".to_owned()));
+        opened.map_err(|reason| ResidentsError::Unreachable(format!("residents of this machine: {reason}")))
+    }
+}
+
+fn settings(folder: PathBuf, commands: &Arc<Commands>, known: KnownRepositories, build: String) -> Settings {
+    let text = |(name, value): &(std::ffi::OsString, std::ffi::OsString)| {
+        Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()))
+    };
+    let environment = commands.variables.iter().filter_map(text).collect();
+    let (commands, of_commands) = (Arc::clone(commands), Arc::clone(&known));
+    Settings {
+        folder,
+        environment,
+        build,
+        origins: Arc::new(move |resource| known(resource).map(|repository| repository.origin)),
+        confine: Arc::new(move |resource| {
+            let repository = of_commands(resource);
+            Arc::new(SandboxConfine {
+                commands: Arc::clone(&commands),
+                origin: repository.as_ref().map(|known| known.origin.clone()),
+                repository: repository.map_or_else(|| resource.slug().to_owned(), |known| known.name),
+            })
+        }),
+    }
+}
+
+/// Locks the folder. The kernel releases the lock when this process is killed.
+fn lock(folder: &std::path::Path) -> Result<File, String> {
+    let opened = || -> io::Result<File> {
+        DirBuilder::new().recursive(true).mode(PRIVATE).create(folder)?;
+        File::options().create(true).truncate(false).write(true).open(folder.join(LOCK))
+    };
+    let file = opened().map_err(|error| error.to_string())?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            Err("another process serves the residents of this data directory".to_owned())
+        }
+        Err(TryLockError::Error(error)) => Err(error.to_string()),
+    }
+}
+
+#[async_trait]
+impl ResidentTransport for LocalTransport {
+    async fn send(&self, call: ResidentCall) -> Result<ResidentResponse, ResidentsError> {
+        if self.opened.get().is_none() && !self.has_registry() && asks_for_one(call.route) {
+            let refusal = Refusal::new(Token::NotOnboarded, "this machine has no residents");
+            let text = serde_json::to_string(&refusal);
+            let text = text.map_err(|error| ResidentsError::Failed(error.to_string()))?;
+            return Ok(ResidentResponse { status: refusal.status(), text });
+        }
+        let opened = self.open().await?;
+        let reply = opened.residents.send(call.route, call.resource, call.body).await;
+        let ended = || ResidentsError::Unreachable("the thread of the residents ended".to_owned());
+        let reply = reply.ok_or_else(ended)?;
+        Ok(ResidentResponse { status: reply.status, text: reply.body.to_string() })
+    }
+}
+
+/// Returns whether a route concerns a resident that must exist.
+const fn asks_for_one(route: Route) -> bool {
+    match route {
+        Route::Health | Route::Onboard | Route::Residents | Route::Debug => false,
+        Route::Offboard
+        | Route::Reconfigure
+        | Route::Rebuild
+        | Route::Status
+        | Route::Attach
+        | Route::Detach
+        | Route::Op
+        | Route::Exec
+        | Route::Read
+        | Route::Write => true,
+    }
+}

@@ -1,0 +1,23 @@
+//! Residents behind their port, and the workspaces of threads on them.
+//!
+//! The rules are in docs/reference/residents.md#the-bot. The client is one; its transport is HTTP to the resident Worker,
+//! or the residents of this machine in this process. `select` decides whether a thread's tree is on a resident or on the
+//! local disk, and `workspace` works on the former.
+
+mod answer;
+mod bindings;
+mod client;
+mod confine;
+mod local;
+mod script;
+mod select;
+mod transport;
+mod tree;
+mod worker;
+mod workspace;
+
+pub use client::{PROBE_TIMEOUT, ResidentsClient};
+pub use local::{KnownRepositories, LocalTransport, RESIDENTS};
+pub use select::{ResidentPlaces, ResidentWorkspaces, ResourceOf};
+pub use transport::{ResidentCall, ResidentResponse, ResidentTransport};
+pub use worker::ResidentWorker;

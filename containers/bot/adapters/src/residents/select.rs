@@ -1,0 +1,383 @@
+//! Selects the place of a thread's tree: the resident of its repository, or the local disk.
+//!
+//! A thread stays where its tree is. A new tree is made on the resident, if the repository has one that serves; in any
+//! other case it is local, and the run's reader learns why. A tree on a resident that may have unsaved work is never
+//! replaced by a local one.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use ars_bot_ports::{
+    OpenFor, Placement, Repository, Residents, ResidentsError, Workspace, WorkspaceError, WorkspaceProvider,
+    WorkspaceRequest,
+};
+use ars_resident::{
+    names::{Resource, Sha},
+    refusal::Token,
+    wire::{AttachAnswer, StatusAnswer, StatusRequest},
+};
+use ars_types::{RefName, SandboxKind, SandboxNetwork, ThreadKey, TreePlace};
+use async_trait::async_trait;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    bindings::{Note, Notes},
+    tree::{ResidentTree, at, short, was_made},
+    workspace::ResidentWorkspace,
+};
+use crate::{logins::without_userinfo, workspace::GitWorkspaces};
+
+/// Time after a failed probe in which no other one is sent.
+const UNREACHABLE_PAUSE: Duration = Duration::from_secs(30);
+/// A commit that stands for an unknown one until the tree is attached.
+const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
+/// A branch that stands for an unknown one until the tree is attached.
+const NO_BRANCH: &str = "HEAD";
+/// The error of a tree that a resident does not have any more.
+const TREE_GONE: &str = "the working tree of this thread is not on its resident any more";
+/// The error of a viewed tree that was removed.
+const TREE_RELEASED: &str = "the working tree of this thread had no unsaved work and was removed: the next message of \
+                             the thread makes it again";
+
+/// Returns the resource of a repository, or `None` for one that can have no resident.
+pub type ResourceOf = Arc<dyn Fn(&Repository) -> Option<Resource> + Send + Sync>;
+
+/// How residents are used.
+#[derive(Clone)]
+pub struct ResidentPlaces {
+    /// Resources of repositories.
+    pub resource_of: ResourceOf,
+    /// Commands of residents run on this machine, in the sandbox of local trees.
+    pub are_local: bool,
+}
+
+/// Workspaces on residents, and on the local disk.
+pub struct ResidentWorkspaces {
+    local: Arc<GitWorkspaces>,
+    residents: Arc<dyn Residents>,
+    places: ResidentPlaces,
+    notes: Notes,
+    /// The end of the pause after a failed probe, with its reason.
+    unreachable: Mutex<Option<(Instant, String)>>,
+}
+
+/// Why a tree is not on a resident.
+enum Unfit {
+    /// The repository has no resident.
+    NotOnboarded,
+    /// The resident does not serve now. The text is for people.
+    NotNow(String),
+    /// The caller stops.
+    Failed(WorkspaceError),
+}
+
+impl ResidentWorkspaces {
+    /// Makes the provider. Notes about threads are in the data directory.
+    pub fn new(
+        local: Arc<GitWorkspaces>,
+        residents: Arc<dyn Residents>,
+        places: ResidentPlaces,
+        data_dir: &Path,
+    ) -> Self {
+        Self { local, residents, places, notes: Notes::of(data_dir), unreachable: Mutex::default() }
+    }
+
+    async fn note(&self, thread: &ThreadKey) -> Result<Option<Note>, WorkspaceError> {
+        let (notes, thread) = (self.notes.clone(), thread.clone());
+        blocking(move || notes.read(&thread)).await
+    }
+
+    fn tree(&self, thread: &ThreadKey, note: Note, purpose: OpenFor) -> ResidentTree {
+        let may_attach = purpose != OpenFor::View;
+        ResidentTree::new(Arc::clone(&self.residents), self.notes.clone(), thread.clone(), note, may_attach)
+    }
+
+    fn workspace(&self, tree: ResidentTree, note: String) -> Arc<dyn Workspace> {
+        let sandbox = self.local.sandbox().filter(|_| self.places.are_local);
+        let placement = Placement { tree: TreePlace::Resident, sandbox, note: Some(note) };
+        Arc::new(ResidentWorkspace { repository: tree.note().repository, tree, placement })
+    }
+
+    /// Opens the tree that a thread has on a resident.
+    async fn reopen(
+        &self,
+        note: Note,
+        request: WorkspaceRequest<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        let origin = request.repository.map(|repository| without_userinfo(&repository.origin));
+        note.must_fit(request, origin.as_deref())?;
+        if note.is_released {
+            return match request.purpose {
+                OpenFor::View => Err(WorkspaceError::Infra(TREE_RELEASED.to_owned())),
+                OpenFor::Run | OpenFor::Resume => self.restart(note, request, cancel).await,
+            };
+        }
+        let tree = self.tree(request.thread, note, OpenFor::View);
+        let found = tree.text("git rev-parse --verify --quiet HEAD || true", cancel).await;
+        let note = tree.note();
+        match found {
+            Ok(head) => {
+                let text = self.shown(&note, &format!("{}@{}", note.bound, short(head.trim())), None);
+                let tree = self.tree(request.thread, note, request.purpose);
+                Ok(self.workspace(tree, text))
+            }
+            Err(error) => match request.purpose {
+                OpenFor::View => Err(error),
+                OpenFor::Run | OpenFor::Resume => self.missed(note, error, request, cancel).await,
+            },
+        }
+    }
+
+    /// Decides about a tree that was not found on its resident.
+    async fn missed(
+        &self,
+        note: Note,
+        error: WorkspaceError,
+        request: WorkspaceRequest<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        let is_gone = match self.probe(&note.resource, cancel).await {
+            // The offboarding removed the tree with everything else.
+            Err(Unfit::NotOnboarded) => true,
+            Err(Unfit::Failed(error)) => return Err(error),
+            // The tree may have unsaved work, so no other one takes its place.
+            Err(Unfit::NotNow(reason)) => {
+                return Err(WorkspaceError::Infra(format!(
+                    "the working tree of this thread is on a resident, and {reason}: try again later"
+                )));
+            }
+            Ok(_) => matches!(&error, WorkspaceError::Infra(text) if needs_attach(text)),
+        };
+        match (is_gone, request.purpose) {
+            (true, OpenFor::Run) => {
+                let lost = "the earlier working tree is not on the resident any more";
+                self.restart_with(note, request, Some(lost), cancel).await
+            }
+            (true, _) => Err(WorkspaceError::Infra(TREE_GONE.to_owned())),
+            (false, _) => Err(error),
+        }
+    }
+
+    async fn restart(
+        &self,
+        note: Note,
+        request: WorkspaceRequest<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        self.restart_with(note, request, None, cancel).await
+    }
+
+    /// Makes the tree of a thread again, on its resident if that serves.
+    async fn restart_with(
+        &self,
+        note: Note,
+        request: WorkspaceRequest<'_>,
+        lost: Option<&str>,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        let own = note.repository();
+        let first = note.git_ref.clone();
+        let request = WorkspaceRequest {
+            repository: request.repository.or(request.own).or(Some(&own)),
+            git_ref: request.git_ref.or(first.as_ref()),
+            ..request
+        };
+        match self.start(note, request, lost, cancel).await {
+            Ok(workspace) => Ok(workspace),
+            Err(Unfit::Failed(error)) => Err(error),
+            Err(unfit) => {
+                let (notes, thread) = (self.notes.clone(), request.thread.clone());
+                blocking(move || notes.remove(&thread)).await?;
+                let why = match unfit {
+                    Unfit::NotOnboarded | Unfit::Failed(_) => {
+                        format!("{} has no resident any more", own.name)
+                    }
+                    Unfit::NotNow(reason) => reason,
+                };
+                self.local.open_with_note(request, Some(local_note(&why)), cancel).await
+            }
+        }
+    }
+
+    /// Makes a tree on a resident that serves.
+    async fn start(
+        &self,
+        note: Note,
+        request: WorkspaceRequest<'_>,
+        lost: Option<&str>,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<dyn Workspace>, Unfit> {
+        let status = self.probe(&note.resource, cancel).await?;
+        let hint = request.git_ref.or(Some(&note.bound)).filter(|hint| hint.as_str() != NO_BRANCH).cloned();
+        let tree = self.tree(request.thread, note, request.purpose);
+        let answer = tree.attach(hint.as_ref(), cancel).await.map_err(|error| match error {
+            ResidentsError::Cancelled => Unfit::Failed(WorkspaceError::Cancelled),
+            error => Unfit::NotNow(format!("the resident rejected the attach: {error}")),
+        })?;
+        if let Some(wanted) = request.git_ref.filter(|wanted| **wanted != answer.git_ref) {
+            return Err(Unfit::Failed(WorkspaceError::Refused(format!(
+                "this thread works on {}, not on {wanted}. Use another thread for another ref.",
+                answer.git_ref
+            ))));
+        }
+        tree.adopt(&answer, cancel).await.map_err(Unfit::Failed)?;
+        let extra = lost.filter(|_| was_made(&answer));
+        let text = self.shown(&tree.note(), &at(&answer), Some((&status, &answer, extra)));
+        Ok(self.workspace(tree, text))
+    }
+
+    /// Returns the text about a tree on a resident.
+    fn shown(
+        &self,
+        note: &Note,
+        place: &str,
+        attached: Option<(&StatusAnswer, &AttachAnswer, Option<&str>)>,
+    ) -> String {
+        let mut text = format!("resident · {} · {place}", note.resource.slug());
+        if let Some((status, answer, lost)) = attached {
+            if let Some(reason) = &status.reason {
+                text.push_str(&format!(" · {} ({reason})", status.state.as_str()));
+            }
+            text.push_str(&format!(" · {} ms", answer.attach_ms));
+            if let Some(lost) = lost {
+                text.push_str(&format!(" · {lost}"));
+            }
+        }
+        ars_events::clean(&text, 300)
+    }
+
+    /// Asks for the state of a resident. Only a failed transport is remembered.
+    async fn probe(&self, resource: &Resource, cancel: &CancellationToken) -> Result<StatusAnswer, Unfit> {
+        if let Some(reason) = self.paused() {
+            return Err(Unfit::NotNow(reason));
+        }
+        let request = StatusRequest { resource: resource.clone() };
+        match self.residents.status(&request, cancel).await {
+            Ok(status) if status.is_serviceable() => Ok(status),
+            Ok(status) => {
+                let reason = status.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+                let state = status.state.as_str();
+                Err(Unfit::NotNow(format!("the resident of {} is {state}{reason}", resource.slug())))
+            }
+            Err(ResidentsError::Refused(refusal)) if refusal.token() == Token::NotOnboarded => {
+                Err(Unfit::NotOnboarded)
+            }
+            Err(ResidentsError::Cancelled) => Err(Unfit::Failed(WorkspaceError::Cancelled)),
+            Err(error @ ResidentsError::Unreachable(_)) => {
+                let reason = error.to_string();
+                let until = Instant::now() + UNREACHABLE_PAUSE;
+                let mut pause = self.unreachable.lock().unwrap_or_else(PoisonError::into_inner);
+                *pause = Some((until, reason.clone()));
+                Err(Unfit::NotNow(reason))
+            }
+            Err(error) => Err(Unfit::NotNow(error.to_string())),
+        }
+    }
+
+    fn paused(&self) -> Option<String> {
+        let pause = self.unreachable.lock().unwrap_or_else(PoisonError::into_inner);
+        pause.as_ref().filter(|(until, _)| Instant::now() < *until).map(|(_, reason)| reason.clone())
+    }
+}
+
+/// Returns the text about a local tree of a repository with a resident.
+fn local_note(why: &str) -> String {
+    ars_events::clean(&format!("local working tree: {why}"), 300)
+}
+
+/// Returns whether the text is that of a rejection after which a tree is attached again.
+fn needs_attach(text: &str) -> bool {
+    Token::of_error(text).is_some_and(|token| token.needs() == Some("attach"))
+        || Token::of_error(text) == Some(Token::RuntimeReplaced)
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, WorkspaceError> + Send + 'static,
+) -> Result<T, WorkspaceError> {
+    let broke_off = || WorkspaceError::Infra("reading a note broke off".to_owned());
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(broke_off()))
+}
+
+#[async_trait]
+impl WorkspaceProvider for ResidentWorkspaces {
+    fn sandbox(&self) -> Option<(SandboxKind, SandboxNetwork)> {
+        self.local.sandbox()
+    }
+
+    async fn repository_of(&self, thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
+        match self.note(thread).await? {
+            Some(note) => Ok(Some(note.repository())),
+            None => self.local.repository_of(thread).await,
+        }
+    }
+
+    async fn find_elsewhere(
+        &self,
+        thread: &ThreadKey,
+        repository: &Repository,
+    ) -> Result<bool, WorkspaceError> {
+        let Some(note) = new_note(&self.places, repository, None) else { return Ok(false) };
+        let tree = self.tree(thread, note.clone(), OpenFor::View);
+        let script = "git symbolic-ref --short HEAD || exit 1; b=$(git symbolic-ref --short HEAD); git merge-base HEAD \
+                      \"refs/remotes/origin/$b\" || git rev-parse HEAD";
+        let text = match tree.text(script, &CancellationToken::new()).await {
+            Ok(text) => text,
+            Err(WorkspaceError::Infra(text)) if needs_attach(&text) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let mut lines = text.lines();
+        let bound = lines.next().and_then(|line| RefName::parse(line.trim()).ok());
+        let base = lines.next().and_then(|line| Sha::parse(line.trim()).ok());
+        let (Some(bound), Some(base)) = (bound, base) else { return Ok(false) };
+        let (notes, thread) = (self.notes.clone(), thread.clone());
+        blocking(move || notes.write(&thread, &Note { bound, base, ..note })).await?;
+        Ok(true)
+    }
+
+    async fn open(
+        &self,
+        request: WorkspaceRequest<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        if let Some(note) = self.note(request.thread).await? {
+            return self.reopen(note, request, cancel).await;
+        }
+        let repository = match (request.purpose, request.repository) {
+            (OpenFor::Run, Some(repository)) if !self.local.has(request.thread).await? => repository,
+            _ => return self.local.open(request, cancel).await,
+        };
+        let Some(note) = new_note(&self.places, repository, request.git_ref) else {
+            return self.local.open(request, cancel).await;
+        };
+        let why = match self.start(note, request, None, cancel).await {
+            Ok(workspace) => return Ok(workspace),
+            Err(Unfit::Failed(error)) => return Err(error),
+            // On one machine a repository without a resident is the usual case.
+            Err(Unfit::NotOnboarded) if self.places.are_local => None,
+            Err(Unfit::NotOnboarded) => Some(format!(
+                "{name} has no resident; `repo onboard {name}` keeps it warm",
+                name = repository.name
+            )),
+            Err(Unfit::NotNow(reason)) => Some(reason),
+        };
+        self.local.open_with_note(request, why.as_deref().map(local_note), cancel).await
+    }
+}
+
+/// Returns the note about a tree that is not attached yet.
+fn new_note(places: &ResidentPlaces, repository: &Repository, git_ref: Option<&RefName>) -> Option<Note> {
+    Some(Note {
+        repository: repository.name.clone(),
+        origin: without_userinfo(&repository.origin),
+        resource: (places.resource_of)(repository)?,
+        git_ref: git_ref.cloned(),
+        bound: RefName::parse(NO_BRANCH).ok()?,
+        base: Sha::parse(NO_COMMIT).ok()?,
+        is_released: false,
+    })
+}

@@ -1,0 +1,8 @@
+//! Residents behind their port: the client over HTTP, and workspaces with real git.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod places;
+mod support;
+mod worker;
+mod workspaces;

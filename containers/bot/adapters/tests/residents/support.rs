@@ -1,0 +1,161 @@
+//! A repository at a code host, residents of this machine, and waits for conditions.
+
+use std::{path::Path, process::Command, sync::Arc, time::Duration};
+
+use ars_bot_adapters::{
+    residents::{LocalTransport, PROBE_TIMEOUT, ResidentPlaces, ResidentWorkspaces, ResidentsClient},
+    sandbox::SandboxSettings,
+    workspace::{ChildEnvironment, GitWorkspaces},
+};
+use ars_bot_ports::{
+    ExecOutcome, ExecRequest, OpenFor, Repository, Residents, Workspace, WorkspaceError, WorkspaceProvider,
+    WorkspaceRequest,
+};
+use ars_resident::{
+    names::Resource,
+    wire::{Live, OffboardRequest, OnboardRequest},
+};
+use ars_types::{SandboxKind, ThreadKey};
+use serde_json::json;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+/// Time in which a cycle ends on a slow machine.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// Interval at which a condition is tried.
+const POLL: Duration = Duration::from_millis(20);
+pub const RESOURCE: &str = "repo:acme/app";
+
+pub struct World {
+    pub folder: TempDir,
+    pub local: Arc<GitWorkspaces>,
+    pub residents: Arc<dyn Residents>,
+    pub trees: ResidentWorkspaces,
+}
+
+pub fn git(directory: &Path, arguments: &[&str]) -> String {
+    let identity = ["-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "init.defaultBranch=main"];
+    let output = Command::new("git").args(identity).args(arguments).current_dir(directory).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+pub fn thread(name: &str) -> ThreadKey {
+    ThreadKey::new("test", "c", name)
+}
+
+impl World {
+    /// Makes a world. Nothing is onboarded yet.
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("source");
+        std::fs::create_dir_all(source.join("src")).unwrap();
+        git(&source, &["init", "-q"]);
+        std::fs::write(source.join("src/lib.txt"), "one\ntwo\nthree\n").unwrap();
+        std::fs::write(source.join("run.sh"), "#!/bin/sh\necho ran\n").unwrap();
+        std::fs::write(source.join(".gitignore"), "ignored\nnode_modules\n").unwrap();
+        git(&source, &["add", "."]);
+        git(&source, &["update-index", "--chmod=+x", "run.sh"]);
+        git(&source, &["commit", "-qm", "first"]);
+        git(folder.path(), &["clone", "-q", "--bare", "source", "origin.git"]);
+        Self::of(folder)
+    }
+
+    /// Opens the data directory of a world, as another process would.
+    pub fn of(folder: TempDir) -> Self {
+        let data = folder.path().join("data");
+        let environment =
+            ChildEnvironment::from_service(|name| (name == "PATH").then(|| "/usr/bin:/bin".into()));
+        let sandbox = SandboxSettings { kind: Some(SandboxKind::Landlock), ..SandboxSettings::default() };
+        let local = Arc::new(GitWorkspaces::new(&data, environment, sandbox));
+        let origin = folder.path().join("origin.git").display().to_string();
+        let known = move |resource: &Resource| {
+            (resource.as_str() == RESOURCE)
+                .then(|| Repository { name: "acme/app".to_owned(), origin: origin.clone() })
+        };
+        let transport = LocalTransport::new(
+            data.join("residents"),
+            Arc::clone(&local),
+            Arc::new(known),
+            "test".to_owned(),
+        );
+        let residents: Arc<dyn Residents> = Arc::new(ResidentsClient::over(transport, PROBE_TIMEOUT * 10));
+        let places = ResidentPlaces {
+            resource_of: Arc::new(|repository| {
+                (repository.name == "acme/app").then(|| Resource::parse(RESOURCE).unwrap())
+            }),
+            are_local: true,
+        };
+        let trees = ResidentWorkspaces::new(Arc::clone(&local), Arc::clone(&residents), places, &data);
+        Self { folder, local, residents, trees }
+    }
+
+    /// Returns the world after a restart of its process.
+    pub fn restarted(self) -> Self {
+        let Self { folder, local, residents, trees } = self;
+        drop((trees, residents, local));
+        Self::of(folder)
+    }
+
+    pub fn repository(&self) -> Repository {
+        let origin = self.folder.path().join("origin.git").display().to_string();
+        Repository { name: "acme/app".to_owned(), origin }
+    }
+
+    /// Onboards the repository and waits until it is warm.
+    pub async fn onboard(&self) {
+        let request: OnboardRequest = serde_json::from_value(json!({
+            "resource": RESOURCE,
+            "defaultRef": "main",
+            "commands": {"test": "test -f src/lib.txt", "build": "true"},
+        }))
+        .unwrap();
+        let never = CancellationToken::new();
+        self.residents.onboard(&request, &never).await.unwrap();
+        let warm = async {
+            loop {
+                let list = self.residents.list(&never).await.unwrap();
+                match &list.residents[0].live {
+                    Live::View(view) if view.state.as_str() == "warm" => return,
+                    Live::View(view) => assert_ne!(view.state.as_str(), "down", "{:?}", view.reason),
+                    Live::Unreachable(error) => panic!("{}", error.error),
+                }
+                tokio::time::sleep(POLL).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, warm).await.unwrap();
+    }
+
+    pub async fn offboard(&self) {
+        let resource = Resource::parse(RESOURCE).unwrap();
+        let request = OffboardRequest { resource, dry_run: false };
+        self.residents.offboard(&request, &CancellationToken::new()).await.unwrap();
+    }
+
+    /// Opens the workspace of a thread as its first message does.
+    pub async fn open(&self, name: &str) -> Arc<dyn Workspace> {
+        self.try_open(name, Some(&self.repository()), OpenFor::Run).await.unwrap()
+    }
+
+    /// Opens the workspace of a thread as a later message or a viewer does.
+    pub async fn again(&self, name: &str, purpose: OpenFor) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        self.try_open(name, None, purpose).await
+    }
+
+    async fn try_open(
+        &self,
+        name: &str,
+        repository: Option<&Repository>,
+        purpose: OpenFor,
+    ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        let thread = thread(name);
+        let request =
+            WorkspaceRequest { repository, agent: Some("coding"), purpose, ..WorkspaceRequest::of(&thread) };
+        self.trees.open(request, &CancellationToken::new()).await
+    }
+}
+
+pub async fn exec(workspace: &dyn Workspace, command: &str) -> ExecOutcome {
+    let request = ExecRequest { command, timeout: Duration::from_secs(20), output_limit: 10_000 };
+    workspace.exec(request, &CancellationToken::new()).await.unwrap()
+}
