@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ars_agent::{Part, Role, Turn, Usage, context::estimate_text};
+use ars_agent::{Role, Turn, Usage, context::estimate_text};
 use ars_bot_ports::{CodeHost, ModelClient, ModelDelta, ModelRequest, metrics};
 use ars_codehost::review::{Abridged, abridge_input, readable_diff};
 use ars_events::MeatTokens;
@@ -16,7 +16,10 @@ use super::{
     artifact::{Made, append},
     target::Target,
 };
-use crate::{context::RunContext, memory::RunSpendGuard, memory::SpendGuard as _};
+use crate::{
+    context::RunContext,
+    memory::{RunSpendGuard, SpendGuard as _, prose},
+};
 
 /// Maximum bytes of a diff that is fetched to be abridged.
 const MAX_ABRIDGED_BYTES: usize = 4 << 20;
@@ -90,17 +93,6 @@ async fn make(context: &RunContext, work: &Work) -> Result<Made, String> {
     Ok(Made { artifact, diff: readable, base_ref, microusd })
 }
 
-fn text_of(part: &Part) -> Option<&str> {
-    match part {
-        Part::Text { text, .. } => Some(text),
-        Part::ToolCall { .. }
-        | Part::ToolResult { .. }
-        | Part::Image { .. }
-        | Part::Document { .. }
-        | Part::Opaque { .. } => None,
-    }
-}
-
 /// Maximum characters of the range that was read.
 const MAX_INPUT_CHARS: usize = 300;
 
@@ -152,7 +144,7 @@ async fn ask(
             let microusd = price.map(|price| price.cost(turn.usage));
             guard.spent(microusd.unwrap_or_default());
             metrics::model_usage(work.model.provider(), turn.usage, microusd);
-            let text = turn.parts.iter().filter_map(text_of).collect::<String>();
+            let text = turn.parts.iter().filter_map(prose).collect::<String>();
             Ok((text, turn.usage, microusd))
         }
         Err(error) => {

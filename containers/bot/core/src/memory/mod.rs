@@ -23,6 +23,7 @@ pub(crate) use run_spend_guard::RunSpendGuard;
 pub use scopes::{Place, RunScopes};
 pub use spend_guard::SpendGuard;
 pub(crate) use thread_taint::Successor;
+pub(crate) use transcript::prose;
 
 pub use ars_memory::reading::Budget;
 

@@ -68,7 +68,7 @@ pub(super) fn user_text(turns: &[Turn]) -> String {
 }
 
 /// Returns a part's text.
-pub(super) fn prose(part: &Part) -> Option<&str> {
+pub(crate) fn prose(part: &Part) -> Option<&str> {
     match part {
         Part::Text { text, .. } => Some(text),
         Part::ToolCall { .. }

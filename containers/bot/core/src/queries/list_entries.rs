@@ -113,9 +113,11 @@ impl Queries {
         since: Option<Moment>,
         limit: usize,
     ) -> Result<Vec<RunEntry>, StoreError> {
-        let known = self.known(viewer).await;
-        let request = PageRequest { since, limit, has_diagnoses: true, ..PageRequest::default() };
-        Ok(self.stored_page(viewer, &request, limit, &known).await?.0)
+        self.finished_page(
+            viewer,
+            PageRequest { since, limit, has_diagnoses: true, ..PageRequest::default() },
+        )
+        .await
     }
 
     /// Returns finished runs like [`Self::finished_since`], without their diagnoses.
@@ -128,9 +130,16 @@ impl Queries {
         since: Option<Moment>,
         limit: usize,
     ) -> Result<Vec<RunEntry>, StoreError> {
+        self.finished_page(viewer, PageRequest { since, limit, ..PageRequest::default() }).await
+    }
+
+    async fn finished_page(
+        &self,
+        viewer: &Viewer,
+        request: PageRequest,
+    ) -> Result<Vec<RunEntry>, StoreError> {
         let known = self.known(viewer).await;
-        let request = PageRequest { since, limit, ..PageRequest::default() };
-        Ok(self.stored_page(viewer, &request, limit, &known).await?.0)
+        Ok(self.stored_page(viewer, &request, request.limit, &known).await?.0)
     }
 
     /// Reads the history until there are enough rows. Returns a cursor if it gave up before.
