@@ -75,7 +75,8 @@ pub fn smoke() -> Result<()> {
     let options = compare::Options::smoke(&std::env::temp_dir());
     edge::run(&options)?;
     state::run(&options)?;
-    list::run(&list::Options::smoke(&std::env::temp_dir()))
+    list::run(&list::Options::smoke(&std::env::temp_dir()))?;
+    residents::run(&residents::Options::smoke(&std::env::temp_dir()))
 }
 
 /// With the bot as tests start it.

@@ -1,6 +1,6 @@
 //! `cargo xtask bench residents`: threads on a resident beside clone and installation.
 //!
-//! Not here: the load itself (`containers/bot/adapters/examples/resident_load.rs`), and residents in containers.
+//! Not here: the load itself (`containers/bot/adapters/examples/resident_load`), and residents in containers.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,37 +15,57 @@ use crate::terminal::Step;
 
 /// The load.
 const EXAMPLE: &str = "resident_load";
+/// The repository of the smallest measurement.
+const TINY: &str = "tiny";
 /// The operation that the others are compared with.
 const COLD: &str = "clone+install";
+
+/// The measured repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Repository {
+    /// 1,700 files with 2,000 files of dependencies
+    Small,
+    /// 50,000 files with 20,000 files of dependencies
+    Medium,
+    /// Long paths, links, a huge file, a submodule without content, a pointer of LFS
+    Hostile,
+}
 
 /// What to measure, and where.
 #[derive(Debug, Args)]
 pub struct Options {
-    /// Numbers of concurrent threads; a resident serves at most 16
-    #[arg(long, value_delimiter = ',', default_values_t = [1, 8, 16], value_parser = clap::value_parser!(u32).range(1..=16))]
+    /// Numbers of concurrent threads; beyond 16, a resident has no free user for them
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 8, 16, 24], value_parser = clap::value_parser!(u32).range(1..=64))]
     threads: Vec<u32>,
-    /// Files of the repository
-    #[arg(long, default_value_t = 1_700)]
-    files: u32,
-    /// Files of its dependencies
-    #[arg(long, default_value_t = 2_000)]
-    dependencies: u32,
+    /// Repository
+    #[arg(long, value_enum, default_value = "small")]
+    repository: Repository,
     /// Repetitions of each number of threads
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Directory of the data
     #[arg(long, default_value = "/tmp")]
     dir: PathBuf,
-    /// Measure once, with a small repository and the build of the tests: shows that it works, not how fast
-    #[arg(long, conflicts_with_all = ["threads", "files", "dependencies", "rounds"])]
+    /// Measure once, with a tiny repository and the build of the tests: shows that it works, not how fast
+    #[arg(long, conflicts_with_all = ["threads", "repository", "rounds"])]
     smoke: bool,
+}
+
+impl Repository {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Small => "small",
+            Self::Medium => "medium",
+            Self::Hostile => "hostile",
+        }
+    }
 }
 
 impl Options {
     /// The smallest measurement, which any machine can run.
     pub fn smoke(dir: &Path) -> Self {
-        let (threads, dir) = (vec![1, 2], dir.to_owned());
-        Self { threads, files: 60, dependencies: 40, rounds: 1, dir, smoke: true }
+        let repository = Repository::Small;
+        Self { threads: vec![1, 2], repository, rounds: 1, dir: dir.to_owned(), smoke: true }
     }
 }
 
@@ -60,11 +80,10 @@ pub fn run(options: &Options) -> Result<()> {
     step.done("");
     let place = tempfile::tempdir_in(&options.dir)?;
     let threads: Vec<String> = options.threads.iter().map(u32::to_string).collect();
-    let numbers = [options.files, options.dependencies].map(|number| number.to_string());
+    let repository = if options.smoke { TINY } else { options.repository.name() };
     let output = Command::new(program)
         .arg(place.path())
-        .args(numbers)
-        .args([threads.join(","), options.rounds.to_string()])
+        .args([repository.to_owned(), threads.join(","), options.rounds.to_string()])
         .stderr(Stdio::inherit())
         .output()
         .context("the load cannot be started")?;
@@ -79,18 +98,21 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// Returns the table, and how many times faster an attach is than a clone with installation.
 fn table(rows: &[Value]) -> String {
-    let mut text =
-        format!("{:>7}  {:<13}  {:>10}  {:>10}  {:>6}\n", "threads", "operation", "p50", "p95", "errors");
+    let mut text = format!(
+        "{:>7}  {:<23}  {:>12}  {:>12}  {:>7}  {:>6}\n",
+        "threads", "operation", "p50", "p95", "refused", "errors"
+    );
     let mut medians = BTreeMap::new();
     for row in rows {
-        let (threads, operation) =
-            (row["threads"].as_u64().unwrap_or(0), row["operation"].as_str().unwrap_or(""));
+        let number = |field: &str| row[field].as_u64().unwrap_or(0);
+        let (threads, operation) = (number("threads"), row["operation"].as_str().unwrap_or(""));
         let ms = |field: &str| row[field].as_f64().map_or_else(|| "-".to_owned(), |ms| format!("{ms:.1} ms"));
-        let errors = row["errors"].as_u64().unwrap_or(0);
+        let first = row["bytes"].as_u64().map_or_else(|| ms("p50Ms"), |bytes| format!("{} MiB", bytes >> 20));
         text += &format!(
-            "{threads:>7}  {operation:<13}  {:>10}  {:>10}  {errors:>6}\n",
-            ms("p50Ms"),
-            ms("p95Ms")
+            "{threads:>7}  {operation:<23}  {first:>12}  {:>12}  {:>7}  {:>6}\n",
+            ms("p95Ms"),
+            number("refused"),
+            number("errors")
         );
         if let Some(median) = row["p50Ms"].as_f64() {
             medians.insert((threads, operation.to_owned()), median);

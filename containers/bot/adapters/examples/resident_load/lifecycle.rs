@@ -1,0 +1,105 @@
+//! The lifecycle of the measured resident: onboarding, refreshes, a restore.
+
+use std::time::{Duration, Instant};
+
+use ars_bot_adapters::residents::{ResidentCall, ResidentTransport};
+use ars_bot_ports::Residents;
+use ars_resident::wire::{EngineView, Live, Route};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    origin::Origin,
+    samples::{Samples, timed},
+    threads::{Attached, RESOURCE, attach, detach, request},
+};
+
+/// Interval at which the state of the resident is read.
+const POLL: Duration = Duration::from_millis(10);
+/// Timeout of an operation of `/debug`.
+const DEBUG_TIMEOUT: Duration = Duration::from_secs(60);
+
+async fn view(residents: &dyn Residents) -> EngineView {
+    let list = residents.list(&CancellationToken::new()).await.unwrap();
+    match list.residents.into_iter().next().unwrap().live {
+        Live::View(view) => *view,
+        Live::Unreachable(error) => panic!("{}", error.error),
+    }
+}
+
+/// Waits for a state that satisfies the condition.
+async fn until(residents: &dyn Residents, condition: impl Fn(&EngineView) -> bool) {
+    loop {
+        let view = view(residents).await;
+        if condition(&view) {
+            return;
+        }
+        assert_ne!(view.state.as_str(), "down", "{:?}", view.reason);
+        tokio::time::sleep(POLL).await;
+    }
+}
+
+fn is_warm(view: &EngineView) -> bool {
+    view.state.as_str() == "warm"
+}
+
+async fn debug(transport: &dyn ResidentTransport, op: &str) {
+    let body = json!({"op": op, "resource": RESOURCE}).to_string();
+    let call = ResidentCall { route: Route::Debug, resource: None, body, timeout: DEBUG_TIMEOUT };
+    let answer = transport.send(call).await.unwrap();
+    assert_eq!(answer.status, 200, "{}", answer.text);
+}
+
+/// Onboards the repository and returns once it is warm.
+pub async fn onboard(residents: &dyn Residents, install: &str) {
+    let commands = json!({"install": install, "build": "true", "test": "true"});
+    let body = request(&json!({"defaultRef": "main", "commands": commands}));
+    residents.onboard(&body, &CancellationToken::new()).await.unwrap();
+    until(residents, is_warm).await;
+}
+
+/// Measures refreshes, and attaches while a refresh runs.
+pub async fn refresh(residents: &dyn Residents, transport: &dyn ResidentTransport, origin: &Origin) {
+    for (name, change) in [
+        ("refresh", None),
+        ("refresh+commit", Some("README.md")),
+        ("refresh+install", Some("package-lock.json")),
+    ] {
+        if let Some(file) = change {
+            origin.change(file, "{\"changed\": true}\n");
+        }
+        let before = view(residents).await.last_refresh_at;
+        let start = Instant::now();
+        debug(transport, "refresh-now").await;
+        let done = until(residents, |view| is_warm(view) && view.last_refresh_at != before);
+        let mut attaches = Samples::default();
+        let attaching = async {
+            for number in 0.. {
+                let thread = format!("refresh:{name}.{number}").replace('+', "-");
+                let (time, found) = timed(attach(residents, &thread)).await;
+                if matches!(found, Ok(Attached::Yes)) {
+                    detach(residents, &thread).await.unwrap();
+                }
+                attaches.note((time, found));
+            }
+        };
+        tokio::select! {
+            () = done => {}
+            () = attaching => {}
+        }
+        Samples::of(start.elapsed()).print(0, name);
+        attaches.print(0, &format!("attach, {name}"));
+    }
+}
+
+/// Measures a restore: the disk is lost, and an attach waits for its return.
+pub async fn restore(residents: &dyn Residents, transport: &dyn ResidentTransport) {
+    debug(transport, "stop-container").await;
+    let (time, found) = timed(attach(residents, "restore:one")).await;
+    let mut samples = Samples::default();
+    samples.note((time, found));
+    samples.print(0, "restore+attach");
+    until(residents, is_warm).await;
+    let last = view(residents).await.last_restore.map_or(0, |restore| restore.ms);
+    Samples::of(Duration::from_millis(last.unsigned_abs())).print(0, "restore");
+}

@@ -1,0 +1,60 @@
+//! Durations of one operation, and how many of its calls failed or found no free user.
+
+use std::time::{Duration, Instant};
+
+use ars_bot_ports::ResidentsError;
+use serde_json::json;
+
+use crate::threads::Attached;
+
+/// A measured operation.
+#[derive(Default)]
+pub struct Samples {
+    times: Vec<Duration>,
+    errors: usize,
+    refused: usize,
+}
+
+impl Samples {
+    /// Makes the samples of one success.
+    pub fn of(time: Duration) -> Self {
+        Self { times: vec![time], ..Self::default() }
+    }
+
+    /// Adds a call.
+    pub fn note(&mut self, (time, result): (Duration, Result<Attached, ResidentsError>)) {
+        match result {
+            Ok(Attached::Yes) => self.times.push(time),
+            Ok(Attached::NoFreeUser) => self.refused += 1,
+            Err(error) => {
+                eprintln!("{error}");
+                self.errors += 1;
+            }
+        }
+    }
+
+    /// Returns a percentile over successes by the nearest rank.
+    fn percentile(&self, percent: usize) -> Option<f64> {
+        let mut times = self.times.clone();
+        times.sort_unstable();
+        let rank = (times.len() * percent).div_ceil(100).max(1);
+        times.get(rank - 1).map(|time| time.as_secs_f64() * 1_000.0)
+    }
+
+    /// Prints them as a line of JSON.
+    pub fn print(&self, threads: usize, operation: &str) {
+        let line = json!({
+            "threads": threads, "operation": operation, "p50Ms": self.percentile(50),
+            "p95Ms": self.percentile(95), "count": self.times.len(), "refused": self.refused,
+            "errors": self.errors,
+        });
+        println!("{line}");
+    }
+}
+
+/// Measures a future.
+pub async fn timed<T>(work: impl Future<Output = T>) -> (Duration, T) {
+    let start = Instant::now();
+    let result = work.await;
+    (start.elapsed(), result)
+}
