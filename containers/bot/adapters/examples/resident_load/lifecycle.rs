@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ars_bot_adapters::residents::{ResidentCall, ResidentTransport};
+use ars_bot_adapters::residents::{PROBE_TIMEOUT, ResidentCall, ResidentTransport};
 use ars_bot_ports::Residents;
 use ars_resident::wire::{EngineView, Live, Route};
 use serde_json::json;
@@ -16,8 +16,6 @@ use crate::{
 
 /// Interval at which the state of the resident is read.
 const POLL: Duration = Duration::from_millis(10);
-/// Timeout of an operation of `/debug`.
-const DEBUG_TIMEOUT: Duration = Duration::from_secs(60);
 
 async fn view(residents: &dyn Residents) -> EngineView {
     let list = residents.list(&CancellationToken::new()).await.unwrap();
@@ -45,7 +43,7 @@ fn is_warm(view: &EngineView) -> bool {
 
 async fn debug(transport: &dyn ResidentTransport, op: &str) {
     let body = json!({"op": op, "resource": RESOURCE}).to_string();
-    let call = ResidentCall { route: Route::Debug, resource: None, body, timeout: DEBUG_TIMEOUT };
+    let call = ResidentCall { route: Route::Debug, resource: None, body, timeout: PROBE_TIMEOUT * 10 };
     let answer = transport.send(call).await.unwrap();
     assert_eq!(answer.status, 200, "{}", answer.text);
 }
