@@ -120,15 +120,19 @@ impl Workspace for ResidentWorkspace {
     }
 
     async fn diff(&self) -> Result<String, WorkspaceError> {
-        // A repository of its own without settings reads the objects of the tree's, as for a local tree.
+        // A separate repository without settings reads the objects of the tree's, and tracked repositories inside it are
+        // not compared by `add`, as for a local tree.
         let base = quoted(self.tree.note().base.as_str());
         let script = format!(
             "d=$(mktemp -d) && mkdir \"$d/objects\" \"$d/refs\" && echo 'ref: refs/heads/none' >\"$d/HEAD\" || exit 1\n\
              export GIT_ALTERNATE_OBJECT_DIRECTORIES=\"$PWD/.git/objects\"\n\
              h=$({SAFE_GIT} rev-parse --verify --quiet 'HEAD^{{commit}}') || h=--empty\n\
              g() {{ {SAFE_GIT} -c core.excludesFile=\"$r/.git/info/exclude\" --git-dir \"$d\" --work-tree \"$r\" \"$@\"; \
-             }}\nr=$PWD; g read-tree \"$h\" && {{ g add --intent-to-add --ignore-errors -- . || [ $? = 1 ]; }} && g diff \
-             --no-color --no-ext-diff --no-textconv --submodule=short --src-prefix=a/ --dst-prefix=b/ {base} --\n\
+             }}\nr=$PWD; g read-tree \"$h\" && {{ printf '.\\0'; g ls-files --stage -z | LC_ALL=C sed -zn \
+             's/^160000 [^\\t]*\\t/:(exclude,literal)/p'; }} >\"$d/compared\" && {{ g --no-literal-pathspecs add \
+             --intent-to-add --ignore-errors --pathspec-file-nul --pathspec-from-file=\"$d/compared\" || [ $? = 1 ]; \
+             }} && g diff --no-color --no-ext-diff --no-textconv --submodule=short --ignore-submodules=dirty \
+             --src-prefix=a/ --dst-prefix=b/ {base} --\n\
              c=$?; rm -rf \"$d\"; exit $c"
         );
         let (head, output, is_cut) = self.tree.script(&script, DIFF_LIMIT, &CancellationToken::new()).await?;

@@ -52,8 +52,9 @@ const EMBEDDED_V4: [(Ipv6Addr, u32, u32); 5] = [
     (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16, 80),
 ];
 
-/// The address of a cloud's metadata service over IPv6.
-const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
+/// Addresses of clouds' metadata services over IPv6.
+const METADATA_V6: [Ipv6Addr; 2] =
+    [Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254), Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)];
 /// Addresses of clouds' metadata services outside of the link-local block.
 const METADATA_V4: [Ipv4Addr; 3] =
     [Ipv4Addr::new(168, 63, 129, 16), Ipv4Addr::new(100, 100, 100, 200), Ipv4Addr::new(192, 0, 0, 192)];
@@ -65,7 +66,7 @@ pub(crate) fn is_metadata(address: IpAddr) -> bool {
         IpAddr::V4(address) => is_metadata_v4(address),
         IpAddr::V6(address) => match embedded_v4(address) {
             Some(embedded) => is_metadata_v4(embedded),
-            None => address.is_unicast_link_local() || address == METADATA_V6,
+            None => address.is_unicast_link_local() || METADATA_V6.contains(&address),
         },
     }
 }
@@ -175,7 +176,7 @@ mod tests {
     #[test]
     fn metadata_addresses_are_recognized_in_every_spelling() {
         for address in
-            "169.254.169.254 169.254.170.2 168.63.129.16 100.100.100.200 192.0.0.192 fe80::1 fd00:ec2::254 \
+            "169.254.169.254 169.254.170.2 168.63.129.16 100.100.100.200 192.0.0.192 fe80::1 fd00:ec2::254 fd20:ce::254 \
             ::ffff:169.254.169.254 64:ff9b::a9fe:a9fe 2002:a9fe:a9fe::"
                 .split(' ')
         {

@@ -7,12 +7,10 @@ use std::path::Path;
 
 use ars_bot_ports::WorkspaceError;
 
-use super::git::{CALL_TIMEOUT, Git, Limits};
+use super::git::{CALL_TIMEOUT, Git, INDEX, Limits};
 
 /// Limits of a check. The first byte of its output decides.
 const CHECK: Limits = Limits { time: CALL_TIMEOUT, output: 4 << 10 };
-/// Limits of a listing of the index.
-const INDEX: Limits = Limits { time: CALL_TIMEOUT, output: 64 << 20 };
 
 /// Returns whether a tree has no change, new file, commit of its own or second worktree.
 /// `base` is the commit that it started from.
@@ -33,7 +31,7 @@ pub(super) async fn is_clean(git: &Git<'_>, base: Option<&str>) -> Result<bool, 
     Ok(prints_nothing(git, &own).await? && !has_worktrees(git.place))
 }
 
-/// Returns whether the index has files that git does not compare, or is too long to tell.
+/// Returns whether the index has files that git does not compare, or is too long to know.
 async fn has_hidden_files(git: &Git<'_>) -> Result<bool, WorkspaceError> {
     let answer = git.run(git.inside(&["ls-files", "-v"]), INDEX).await?.succeeded()?;
     let is_plain = |line: &[u8]| line.is_empty() || line.starts_with(b"H ");

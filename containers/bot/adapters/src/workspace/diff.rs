@@ -2,13 +2,14 @@
 //!
 //! Git compares the files on disk with the first commit through a separate index and a separate repository, which reads
 //! the objects of the tree's own: the agent's staged changes stay untouched, no content is written to its repository,
-//! and no filter or other program that its configuration names is run.
+//! and no filter or other program that its configuration names is run. Of a repository inside the tree only the commit
+//! is read, because its changes are found by the programs that its own configuration names.
 
-use std::io;
+use std::{fs, io};
 
 use ars_bot_ports::WorkspaceError;
 
-use super::git::{CALL_TIMEOUT, Git, Limits, SHORT, make_bare};
+use super::git::{CALL_TIMEOUT, Git, INDEX, Limits, SHORT, make_bare};
 
 /// Git's name for a tree without files.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
@@ -16,6 +17,10 @@ const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 const PREFIX: &str = ".diff-";
 /// Most bytes of a diff.
 const DIFF_LIMIT: usize = 1 << 20;
+/// The file with the compared paths, in the separate repository.
+const COMPARED: &str = "compared";
+/// The mode of a repository in an index.
+const REPOSITORY_MODE: &[u8] = b"160000 ";
 /// Git's exit code when it skipped a path, such as a repository without commits inside the tree.
 const PASSED_OVER: i32 = 1;
 
@@ -36,8 +41,16 @@ pub(super) async fn since(git: &Git<'_>, base: Option<&str>) -> Result<String, W
     let head = git.head().await?;
     // From the tree's current commit, so that committed files are included even if they match an ignore rule.
     call(&["read-tree", head.as_deref().unwrap_or("--empty")], SHORT).await?.succeeded()?;
+    let index = call(&["ls-files", "--stage", "-z"], INDEX).await?.succeeded()?;
+    if index.dropped > 0 {
+        return Err(WorkspaceError::Infra("the tree has too many files to compare".into()));
+    }
+    let paths = reader.join(COMPARED);
+    fs::write(&paths, compared_paths(&index.output)).map_err(failed)?;
+    let paths = format!("--pathspec-from-file={}", paths.display());
     // Names only: new files are compared on disk and not copied to the object store.
-    let added = call(&["add", "--intent-to-add", "--ignore-errors", "--", "."], SHORT).await?;
+    let add = ["--no-literal-pathspecs", "add", "--intent-to-add", "--ignore-errors"];
+    let added = call(&[&add[..], &["--pathspec-file-nul", paths.as_str()]].concat(), SHORT).await?;
     if added.exit_code != PASSED_OVER {
         added.succeeded()?;
     }
@@ -47,6 +60,7 @@ pub(super) async fn since(git: &Git<'_>, base: Option<&str>) -> Result<String, W
         "--no-ext-diff",
         "--no-textconv",
         "--submodule=short",
+        "--ignore-submodules=dirty",
         "--src-prefix=a/",
         "--dst-prefix=b/",
         base.unwrap_or(EMPTY_TREE),
@@ -54,6 +68,20 @@ pub(super) async fn since(git: &Git<'_>, base: Option<&str>) -> Result<String, W
     ];
     let answer = call(&arguments, Limits { time: CALL_TIMEOUT, output: DIFF_LIMIT }).await?.succeeded()?;
     Ok(readable(answer.output, answer.dropped))
+}
+
+/// Returns the paths of the whole tree but the tracked repositories inside it, separated by zero bytes.
+/// Git would look for changes in those.
+fn compared_paths(index: &[u8]) -> Vec<u8> {
+    let mut paths = b".\0".to_vec();
+    for entry in index.split(|byte| *byte == 0).filter(|entry| entry.starts_with(REPOSITORY_MODE)) {
+        if let Some(tab) = entry.iter().position(|byte| *byte == b'\t') {
+            paths.extend_from_slice(b":(exclude,literal)");
+            paths.extend_from_slice(&entry[tab + 1..]);
+            paths.push(0);
+        }
+    }
+    paths
 }
 
 /// Ends a cut diff with its last complete line and the number of missing bytes.
@@ -72,7 +100,13 @@ fn readable(mut bytes: Vec<u8>, mut dropped: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::readable;
+    use super::{compared_paths, readable};
+
+    #[test]
+    fn tracked_repositories_are_not_compared() {
+        let index = b"100644 78 0\ta\x00160000 9b 0\tb c\x00100644 16 0\t160000 \x00";
+        assert_eq!(compared_paths(index), b".\0:(exclude,literal)b c\0");
+    }
 
     #[test]
     fn cut_diff_ends_with_a_complete_line() {

@@ -19,6 +19,8 @@ const SAFE_SETTINGS: &[&str] = &[
     "core.fsmonitor=false",
     "core.sshCommand=ssh -o BatchMode=yes",
     "credential.helper=",
+    // An origin that was checked must not lead to another host.
+    "http.followRedirects=false",
     "advice.detachedHead=false",
     "gc.auto=0",
     "maintenance.auto=false",
@@ -57,6 +59,9 @@ pub(super) struct Limits {
 
 /// The limits of calls with an answer of at most a line.
 pub(super) const SHORT: Limits = Limits { time: CALL_TIMEOUT, output: 64 << 10 };
+
+/// The limits of a listing of the index.
+pub(super) const INDEX: Limits = Limits { time: CALL_TIMEOUT, output: 64 << 20 };
 
 /// The result of a call.
 pub(super) struct GitOutput {
@@ -208,10 +213,11 @@ impl GitOutput {
     }
 }
 
-/// Returns the transports for a clone of this origin, parsed as git does; redirects may lead to https.
+/// Returns the transports for a clone of this origin, parsed as git does.
 pub(super) fn transports_of(origin: &str) -> &'static str {
     match origin.split_once("://") {
-        Some(("http" | "https", _)) => "http:https",
+        Some(("http", _)) => "http",
+        Some(("https", _)) => "https",
         Some(("ssh", _)) => "ssh",
         Some(("git", _)) => "git",
         Some(("file", _)) => "file",
@@ -231,7 +237,8 @@ mod tests {
     #[test]
     fn an_origin_may_only_use_its_own_transport() {
         for (origin, transports) in [
-            ("https://host/x", "http:https"),
+            ("https://host/x", "https"),
+            ("http://host/x", "http"),
             ("ssh://git@host/x", "ssh"),
             ("git@host:x", "ssh"),
             ("file:///srv/x", "file"),

@@ -41,6 +41,22 @@ async fn dirty_tree_survives_between_runs() {
     assert_eq!(world.again("t", OpenFor::View).await.unwrap().diff().await.unwrap(), diff);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn diff_runs_no_program_of_a_nested_repository() {
+    let world = World::new();
+    world.onboard().await;
+    let tree = world.open("t").await;
+    let nest = "mkdir .ars; for name in new 'tracked one'; do git init -q \"$name\"; (cd \"$name\"; echo 1 > f; \
+                git add .; git commit -qm x; git config core.fsmonitor \"touch $OLDPWD/.ars/ran; false\"); done; \
+                git -c advice.addEmbeddedRepo=false add tracked* && git commit -qm tracked && rm -f .ars/ran";
+    assert_eq!(exec(&*tree, nest).await.exit_code, 0);
+    let diff = tree.diff().await.unwrap();
+    assert!(diff.contains("b/new\n") && diff.contains("b/tracked one"), "{diff}");
+    // The agent's own git runs them, so the first check is meaningful.
+    let checks = exec(&*tree, "ls .ars; git status > /dev/null; ls .ars").await;
+    assert_eq!(checks.output, "ran\n");
+}
+
 /// A clean tree is given back at the end of a run, and the next one attaches again.
 #[tokio::test(flavor = "multi_thread")]
 async fn clean_tree_is_released() {

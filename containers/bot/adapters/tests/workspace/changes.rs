@@ -85,6 +85,22 @@ async fn nested_repositories_do_not_break_the_diff() {
 }
 
 #[tokio::test]
+async fn diff_runs_no_program_of_a_nested_repository() {
+    let (_world, workspace) = opened().await;
+    let nest = "mkdir .ars; for name in new tracked; do git init -q $name; (cd $name; echo 1 > f; \
+                echo 'f filter=x' > .gitattributes; git add .; git commit -qm x; echo 22 > f; \
+                git config filter.x.clean \"touch $OLDPWD/.ars/ran; cat\"; \
+                git config core.fsmonitor \"touch $OLDPWD/.ars/ran; false\"); done; \
+                git -c advice.addEmbeddedRepo=false add tracked && git commit -qm tracked && rm -f .ars/ran";
+    must(&*workspace, nest).await;
+    let diff = workspace.diff().await.unwrap();
+    assert!(diff.contains("b/new\n") && diff.contains("b/tracked\n"), "{diff}");
+    must(&*workspace, "test ! -e .ars/ran").await;
+    // The agent's own git runs them, so the check above is meaningful.
+    must(&*workspace, "git status > /dev/null; test -e .ars/ran").await;
+}
+
+#[tokio::test]
 async fn conflicted_merge_is_shown_from_disk() {
     let (_world, workspace) = opened().await;
     must(&*workspace, "git checkout -qb mine && echo mine > src/lib.txt && git commit -qam mine").await;

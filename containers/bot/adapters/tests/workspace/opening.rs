@@ -103,6 +103,17 @@ async fn origin_is_never_an_option_or_a_program() {
 }
 
 #[tokio::test]
+async fn clone_follows_no_redirect() {
+    let world = world();
+    let (target, url) = servers::silent().await;
+    let address = servers::redirecting_to(&url).await;
+    let error =
+        world.open_at("t", &address, None, &CancellationToken::new()).await.err().unwrap().to_string();
+    assert!(error.contains("could not be cloned"), "{error}");
+    assert!(target.into_std().unwrap().accept().is_err(), "{error}");
+}
+
+#[tokio::test]
 async fn credentials_reach_only_git() {
     let world = world();
     let (address, shown) = servers::with_password(&world.origin(), &format!("bot@home:{CANARY}")).await;

@@ -79,3 +79,17 @@ pub async fn silent() -> (TcpListener, String) {
     let url = format!("http://{}/repo.git", listener.local_addr().unwrap());
     (listener, url)
 }
+
+/// Serves redirects to a repository. Returns the address.
+pub async fn redirecting_to(target: &str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let target = target.to_owned();
+    let redirect = move |request: Request| {
+        let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
+        let place = format!("{target}{}{query}", request.uri().path().trim_start_matches("/repo.git"));
+        async move { (StatusCode::MOVED_PERMANENTLY, [(header::LOCATION, place)]) }
+    };
+    tokio::spawn(async move { axum::serve(listener, Router::new().fallback(redirect)).await });
+    format!("http://{address}/repo.git")
+}
