@@ -67,6 +67,9 @@ pub enum EventBody {
         /// Sandbox of the commands, if the agent has a workspace.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sandbox: Option<SandboxKind>,
+        /// Why a stronger sandbox was skipped.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sandbox_skipped: Option<String>,
         /// Network of the commands, if the agent has a workspace.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         network: Option<SandboxNetwork>,

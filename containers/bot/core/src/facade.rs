@@ -3,9 +3,9 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use ars_auth::{Actor, grants::granted};
-use ars_bot_ports::{ChannelIo, Clock, IncomingMessage, Randomness, RunStore, StoreError};
+use ars_bot_ports::{ChannelIo, Clock, CommandSandbox, IncomingMessage, Randomness, RunStore, StoreError};
 use ars_codehost::webhook::EndedPullRequest;
-use ars_types::{Generation, RepoSlug, SandboxKind, SandboxNetwork, UnixMillis};
+use ars_types::{Generation, RepoSlug, UnixMillis};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -131,8 +131,8 @@ impl Core {
         }
     }
 
-    /// Returns the sandbox of commands and its network, or `None` where no command runs.
-    pub fn sandbox(&self) -> Option<(SandboxKind, SandboxNetwork)> {
+    /// Returns the sandbox of commands, or `None` where no command runs.
+    pub fn sandbox(&self) -> Option<CommandSandbox> {
         self.context.deps().workspaces.sandbox()
     }
 

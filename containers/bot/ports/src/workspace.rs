@@ -15,8 +15,8 @@ use crate::WorkspaceError;
 /// Creates workspaces, one per thread. A follow-up of a thread gets the same one.
 #[async_trait]
 pub trait WorkspaceProvider: Send + Sync {
-    /// Returns the sandbox of commands and its network, or `None` where workspaces cannot be opened.
-    fn sandbox(&self) -> Option<(SandboxKind, SandboxNetwork)> {
+    /// Returns the sandbox of commands, or `None` where workspaces cannot be opened.
+    fn sandbox(&self) -> Option<CommandSandbox> {
         None
     }
 
@@ -69,13 +69,24 @@ pub enum OpenFor {
     View,
 }
 
+/// The sandbox of commands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandSandbox {
+    /// Its kind.
+    pub kind: SandboxKind,
+    /// The network of commands.
+    pub network: SandboxNetwork,
+    /// Why a stronger kind was skipped.
+    pub skipped: Option<String>,
+}
+
 /// Where a working tree is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement {
     /// The place.
     pub tree: TreePlace,
-    /// The sandbox of commands and its network. `None` if it is not the provider's.
-    pub sandbox: Option<(SandboxKind, SandboxNetwork)>,
+    /// The sandbox of commands. `None` if it is not the provider's.
+    pub sandbox: Option<CommandSandbox>,
     /// Text about the place for the run's reader, such as why it is not on a resident.
     pub note: Option<String>,
 }

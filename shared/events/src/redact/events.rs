@@ -50,11 +50,13 @@ fn redact_all(redactor: &Redactor, mut body: EventBody) -> EventBody {
             head_sha,
             pr: _,
             sandbox: _,
+            sandbox_skipped,
             network: _,
             tree: _,
         } => {
             clean(agent);
-            [model, effort, trace_id, repo, git_ref, head_sha].into_iter().flatten().for_each(clean);
+            let texts = [model, effort, trace_id, repo, git_ref, head_sha, sandbox_skipped];
+            texts.into_iter().flatten().for_each(clean);
         }
         EventBody::ToolCall { tool, summary, call_id, command } => {
             [tool, summary].into_iter().chain(call_id).for_each(clean);
@@ -71,9 +73,7 @@ fn redact_all(redactor: &Redactor, mut body: EventBody) -> EventBody {
         }
         EventBody::SkillUse { skill, description, agent, source, upstream, body_bytes: _ } => {
             [skill, description, agent].into_iter().chain(source).for_each(clean);
-            if let Some(SkillUpstream { repo, commit }) = upstream {
-                [repo, commit].into_iter().for_each(clean);
-            }
+            upstream.iter_mut().flat_map(|SkillUpstream { repo, commit }| [repo, commit]).for_each(clean);
         }
         EventBody::ReviewArtifact {
             artifact: _,

@@ -364,6 +364,7 @@ fn every_event(text: &str) -> Vec<EventBody> {
             head_sha: some(),
             pr: None,
             sandbox: None,
+            sandbox_skipped: some(),
             network: None,
             tree: None,
         },

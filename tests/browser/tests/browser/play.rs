@@ -21,6 +21,7 @@ pub fn meta(run: &RunHandle, model: &str) {
         head_sha: Some("8f2b1c94d0aa7e".into()),
         pr: None,
         sandbox: None,
+        sandbox_skipped: None,
         network: None,
         tree: None,
     });

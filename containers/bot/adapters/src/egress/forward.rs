@@ -15,13 +15,13 @@ use hyper::{
 use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncWrite, copy_bidirectional},
-    sync::OwnedSemaphorePermit,
     time::sleep,
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
     answer::{Answer, Problem, empty_answer, text_answer},
+    connections::Permit,
     decide::{Destination, Protocol},
     dial::{DialError, dial},
     limits::{ANSWER_TIMEOUT, IDLE_TIMEOUT},
@@ -47,7 +47,7 @@ const HOP_BY_HOP: [HeaderName; 9] = [
 #[derive(Clone)]
 pub(super) struct Connection {
     pub(super) run: Arc<RunEgress>,
-    pub(super) permit: Arc<OwnedSemaphorePermit>,
+    pub(super) permit: Arc<Permit>,
     pub(super) closed: CancellationToken,
 }
 

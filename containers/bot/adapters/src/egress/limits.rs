@@ -4,6 +4,10 @@ use std::time::Duration;
 
 /// Concurrent connections of one run.
 pub(super) const MAX_CONNECTIONS: usize = 128;
+/// Concurrent connections of all runs.
+pub(super) const MAX_ALL_CONNECTIONS: usize = 1_024;
+/// Files that these connections keep open: each has two ends.
+pub const CONNECTION_FILES: u64 = 2 * MAX_ALL_CONNECTIONS as u64;
 /// Bytes of one run, in both directions together.
 pub(super) const MAX_BYTES: u64 = 8 << 30;
 /// Bytes of the headers of a request.

@@ -6,6 +6,7 @@
 //! loopback interface with a secret. A gate that fails refuses connections; nothing falls back to another network.
 
 mod answer;
+mod connections;
 mod decide;
 mod dial;
 mod enter;
@@ -25,6 +26,7 @@ mod run;
 mod tests;
 
 pub use enter::{ENTER, enter};
+pub use limits::CONNECTION_FILES;
 pub use policy::EgressSettings;
 pub use rule::{HostRule, RuleError};
 

@@ -16,12 +16,12 @@ use sha2::{Digest as _, Sha256};
 use tokio::{
     io::AsyncWriteExt as _,
     net::{TcpListener, TcpStream},
-    sync::OwnedSemaphorePermit,
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
     answer::{Answer, text_answer},
+    connections::Permit,
     forward::{Connection, answer},
     limits::{HEADER_TIMEOUT, MAX_HEADER_BYTES},
     run::RunEgress,
@@ -76,20 +76,20 @@ impl Proxy {
 
     fn admit(&self, mut stream: TcpStream) {
         let (proxy, closed) = (self.clone(), self.closed.clone());
-        let permit = Arc::clone(&self.run.connections).try_acquire_owned();
+        let permit = self.run.connections.admit();
         tokio::spawn(async move {
             let handled = async {
                 match permit {
-                    Ok(permit) => proxy.handle(stream, permit).await,
+                    Some(permit) => proxy.handle(stream, permit).await,
                     // Best effort: the connection is closed either way.
-                    Err(_) => drop(stream.write_all(TOO_MANY).await),
+                    None => drop(stream.write_all(TOO_MANY).await),
                 }
             };
             let _ = closed.run_until_cancelled(handled).await;
         });
     }
 
-    async fn handle(self, stream: TcpStream, permit: OwnedSemaphorePermit) {
+    async fn handle(self, stream: TcpStream, permit: Permit) {
         let connection = Connection { run: self.run, permit: Arc::new(permit), closed: self.closed };
         let expected = self.secret.map(|secret| Sha256::digest(credentials(&secret)));
         let service = service_fn(move |request: Request<Incoming>| {

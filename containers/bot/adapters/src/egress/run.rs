@@ -7,9 +7,9 @@ use std::{
 };
 
 use ars_bot_ports::RefusedHost;
-use tokio::sync::Semaphore;
 
 use super::{
+    connections::Connections,
     decide::{Destination, Protocol, Refused, decide},
     limits::{MAX_BYTES, MAX_CONNECTIONS, MAX_REPORTED},
     meter::Budget,
@@ -27,7 +27,7 @@ pub(crate) struct RunEgress {
     rules: Vec<HostRule>,
     pub(super) lookup: Arc<dyn Lookup>,
     pub(super) budget: Arc<Budget>,
-    pub(super) connections: Arc<Semaphore>,
+    pub(super) connections: Connections,
     /// The way to the run's own repository, if the service has a login for it.
     pub(super) route: Option<Route>,
     refused: Mutex<Refusals>,
@@ -63,7 +63,7 @@ impl RunEgress {
         route: Option<Route>,
         (bytes, connections): (u64, usize),
     ) -> Arc<Self> {
-        let (budget, connections) = (Arc::new(Budget::of(bytes)), Arc::new(Semaphore::new(connections)));
+        let (budget, connections) = (Arc::new(Budget::of(bytes)), Connections::of_run(connections));
         Arc::new(Self { rules, lookup, budget, connections, route, refused: Mutex::default() })
     }
 

@@ -11,15 +11,15 @@ use std::{
 };
 
 use ars_bot_ports::{
-    OpenFor, Placement, Repository, Residents, ResidentsError, Workspace, WorkspaceError, WorkspaceProvider,
-    WorkspaceRequest,
+    CommandSandbox, OpenFor, Placement, Repository, Residents, ResidentsError, Workspace, WorkspaceError,
+    WorkspaceProvider, WorkspaceRequest,
 };
 use ars_resident::{
     names::{Resource, Sha},
     refusal::Token,
     wire::{AttachAnswer, StatusAnswer, StatusRequest},
 };
-use ars_types::{RefName, SandboxKind, SandboxNetwork, ThreadKey, TreePlace};
+use ars_types::{RefName, ThreadKey, TreePlace};
 use async_trait::async_trait;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -305,7 +305,7 @@ async fn blocking<T: Send + 'static>(
 
 #[async_trait]
 impl WorkspaceProvider for ResidentWorkspaces {
-    fn sandbox(&self) -> Option<(SandboxKind, SandboxNetwork)> {
+    fn sandbox(&self) -> Option<CommandSandbox> {
         self.local.sandbox()
     }
 

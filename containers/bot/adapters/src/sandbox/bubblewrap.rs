@@ -1,10 +1,16 @@
 //! Bubblewrap: a program in its own namespaces.
 
-use std::{ffi::OsString, fs, path::Path};
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
 
 use super::{
     access::{Access, Reach},
     folders::Folders,
+    programs::trusted,
 };
 use crate::egress::{ENTER, Way};
 
@@ -23,6 +29,8 @@ const NAMESPACES: &[&str] = &[
 /// Processes and threads in a sandbox, which the kernel counts apart from the others of the user.
 /// Root has no limit.
 const MAX_PROCESSES: u32 = 1_024;
+/// Bytes of files in each folder that is in memory.
+const MAX_MEMORY_FILES: u64 = 1 << 30;
 /// Sets the limit given as its name, in the words of either shell, then becomes the program.
 const LIMITED: &str = "ulimit -u $0 2>/dev/null || ulimit -p $0 2>/dev/null; exec \"$@\"";
 
@@ -31,17 +39,40 @@ const ENTRY: &str = "/run/ars/enter";
 /// The place of the socket for its listener.
 const SOCKET: &str = "/run/ars/egress";
 
+/// An installed bubblewrap.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Bubblewrap {
+    path: PathBuf,
+    /// The option for the size of a folder in memory. Versions before 0.7 have none.
+    size: Option<u64>,
+}
+
+impl Bubblewrap {
+    /// Returns the program in a trusted folder.
+    pub(super) fn find() -> Option<Self> {
+        let path = trusted("bwrap")?;
+        let help = Command::new(&path).arg("--help").env_clear().stdin(Stdio::null()).output();
+        let has_size = help.is_ok_and(|help| String::from_utf8_lossy(&help.stdout).contains("--size "));
+        Some(Self { path, size: has_size.then_some(MAX_MEMORY_FILES) })
+    }
+
+    /// Returns the arguments that make a folder in memory.
+    fn memory_folder(&self, path: &str) -> impl Iterator<Item = OsString> {
+        let size = self.size.map(|bytes| ["--size".to_owned(), bytes.to_string()]);
+        size.into_iter().flatten().chain(["--tmpfs".to_owned(), path.to_owned()]).map(OsString::from)
+    }
+}
+
 /// The programs of the service.
 pub(super) struct Programs<'a> {
-    /// Bubblewrap.
-    pub(super) own: &'a Path,
+    pub(super) own: &'a Bubblewrap,
     /// The first program in a network namespace.
     pub(super) entry: Option<&'a Path>,
 }
 
 /// Returns the arguments that precede a program, the path of bubblewrap first.
 pub(super) fn arguments(programs: &Programs<'_>, folders: &Folders, access: &Access) -> Vec<OsString> {
-    let mut arguments: Vec<OsString> = vec![programs.own.into()];
+    let mut arguments: Vec<OsString> = vec![programs.own.path.clone().into()];
     arguments.extend(NAMESPACES.iter().map(OsString::from));
     if access.reach != Reach::Machine {
         arguments.push("--unshare-net".into());
@@ -55,11 +86,13 @@ pub(super) fn arguments(programs: &Programs<'_>, folders: &Folders, access: &Acc
             _ => arguments.extend(["--ro-bind-try".into(), path.clone().into(), path.clone().into()]),
         }
     }
-    arguments.extend(["--proc", "/proc", "--dev", "/dev"].map(OsString::from));
+    // A writable `/proc` would let a command take back that the kernel kills it first when memory runs out.
+    arguments.extend(["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"].map(OsString::from));
+    arguments.extend(programs.own.memory_folder("/dev/shm"));
     // A folder of the workspace below /tmp needs mount points there, which must not be made in the private folder.
     let is_beneath_tmp = access.writable.iter().chain(&access.readable).any(|path| path.starts_with("/tmp"));
     if is_beneath_tmp {
-        arguments.extend(["--tmpfs", "/tmp"].map(OsString::from));
+        arguments.extend(programs.own.memory_folder("/tmp"));
     } else {
         arguments.extend(["--bind".into(), access.temporary.clone().into(), "/tmp".into()]);
     }
@@ -77,6 +110,8 @@ pub(super) fn arguments(programs: &Programs<'_>, folders: &Folders, access: &Acc
         arguments.extend(["--ro-bind".into(), entry.into(), ENTRY.into()]);
         arguments.extend(["--ro-bind".into(), socket.into(), SOCKET.into()]);
     }
+    // These folders are in memory too. Last, because the mount points above are made in them.
+    arguments.extend(["--remount-ro", "/dev", "--remount-ro", "/"].map(OsString::from));
     arguments.extend(["--", "/bin/sh", "-c", LIMITED].map(OsString::from));
     arguments.push(MAX_PROCESSES.to_string().into());
     if socket.is_some() {

@@ -2,7 +2,7 @@
 
 use std::{
     fs, io,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Output, Stdio},
     thread,
 };
@@ -12,15 +12,18 @@ use ars_types::{SandboxKind, SandboxNetwork};
 use super::{
     SandboxSettings,
     access::{Access, Reach},
+    bubblewrap::Bubblewrap,
     confinement::Sandbox,
     folders::Folders,
-    programs::{TRUSTED_PATH, trusted},
+    programs::TRUSTED_PATH,
     ruleset::Features,
 };
 
 /// How a machine gets a sandbox.
 const MEND: &str = "install bubblewrap (`apt install bubblewrap`), use a kernel with Landlock (Linux 6.2 or newer), or, \
                     as a user other than root, accept unconfined commands with sandbox.kind = \"none\"";
+/// Characters of the reason why a kind was skipped.
+const MAX_SKIPPED_CHARS: usize = 300;
 /// What the command leaves in its own folder.
 const MARK: &str = "mark";
 /// The content of a file that the command must not change.
@@ -36,7 +39,10 @@ pub(crate) fn choose(settings: &SandboxSettings, folders: &Folders) -> Result<Sa
     let mut problems = Vec::new();
     for kind in kinds {
         match candidate(kind, settings, folders, features) {
-            Ok(sandbox) => return Ok(sandbox),
+            Ok(sandbox) => {
+                let skipped = (!problems.is_empty()).then(|| shortened(&problems.join("; ")));
+                return Ok(Sandbox { skipped, ..sandbox });
+            }
             Err(problem) => problems.push(format!("{kind}: {problem}")),
         }
     }
@@ -51,7 +57,8 @@ fn candidate(
 ) -> Result<Sandbox, String> {
     let network = settings.network_in(kind);
     let (folders, entry) = (folders.clone(), settings.entry.clone());
-    let mut sandbox = Sandbox { kind, network, folders, features, bubblewrap: PathBuf::new(), entry };
+    let (bubblewrap, skipped) = (Bubblewrap::default(), None);
+    let mut sandbox = Sandbox { kind, network, folders, features, bubblewrap, entry, skipped };
     match kind {
         SandboxKind::None if rustix::process::geteuid().is_root() => Err("refused as root".into()),
         SandboxKind::None if network != SandboxNetwork::Open => {
@@ -67,10 +74,16 @@ fn candidate(
             Err("the path of the service's own program is not known".into())
         }
         SandboxKind::Bubblewrap => {
-            sandbox.bubblewrap = trusted("bwrap").ok_or_else(|| format!("bwrap is not in {TRUSTED_PATH}"))?;
+            let missing = || format!("bwrap is not in {TRUSTED_PATH}");
+            sandbox.bubblewrap = Bubblewrap::find().ok_or_else(missing)?;
             proven(sandbox)
         }
     }
+}
+
+/// Returns a problem on one line. It may quote a program.
+fn shortened(problem: &str) -> String {
+    problem.chars().filter(|letter| !letter.is_control()).take(MAX_SKIPPED_CHARS).collect()
 }
 
 /// Returns the sandbox if a command in it can write to its own folder and to no other.

@@ -5,7 +5,9 @@ use std::{ffi::OsString, io, path::PathBuf};
 use ars_types::{SandboxKind, SandboxNetwork};
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_no_new_privs};
 
-use super::{access::Access, bubblewrap, folders::Folders, ruleset, ruleset::Features, sockets};
+use super::{
+    access::Access, bubblewrap, bubblewrap::Bubblewrap, calls, folders::Folders, ruleset, ruleset::Features,
+};
 
 /// The processes that a restricted thread can signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +18,13 @@ pub(crate) enum Domain {
     User,
 }
 
+/// The gap of Landlock in the rights for files.
+const ATTRIBUTES: &str =
+    "commands can change the modes and times of this user's files, because Landlock has no rule for them";
+/// The gap of a Landlock without scopes.
+const SIGNALS: &str = "commands can signal this user's processes and survive their end, because the kernel is older \
+                       than 6.12";
+
 /// The confinement of commands.
 #[derive(Debug, Clone)]
 pub(crate) struct Sandbox {
@@ -24,9 +33,11 @@ pub(crate) struct Sandbox {
     pub(super) folders: Folders,
     pub(super) features: Features,
     /// The program, for `SandboxKind::Bubblewrap`.
-    pub(super) bubblewrap: PathBuf,
+    pub(super) bubblewrap: Bubblewrap,
     /// The first program in a network namespace.
     pub(super) entry: Option<PathBuf>,
+    /// Why stronger kinds were skipped.
+    pub(super) skipped: Option<String>,
 }
 
 impl Sandbox {
@@ -40,19 +51,27 @@ impl Sandbox {
         self.network
     }
 
-    /// Returns what commands can do although they are confined; `None` if this kind leaves nothing open.
-    pub(crate) fn gap(&self) -> Option<&'static str> {
-        match (self.kind, self.network) {
-            (SandboxKind::None, _) => Some("commands are not confined"),
-            (SandboxKind::Landlock, _) if !self.features.scopes => {
-                Some("commands can signal processes of this user, because the kernel is older than 6.12")
-            }
+    /// Returns why stronger kinds were skipped.
+    pub(crate) fn skipped(&self) -> Option<String> {
+        self.skipped.clone()
+    }
+
+    /// Returns what commands can do although they are confined.
+    pub(crate) fn gaps(&self) -> Vec<&'static str> {
+        let of_kind: &[&str] = match self.kind {
+            SandboxKind::None => return vec!["commands are not confined"],
+            SandboxKind::Landlock if !self.features.scopes => &[ATTRIBUTES, SIGNALS],
+            SandboxKind::Landlock => &[ATTRIBUTES],
+            SandboxKind::Bubblewrap => &[],
+        };
+        let of_network = match (self.kind, self.network) {
             (_, SandboxNetwork::Open) => Some("commands reach the network, and the ports of this machine"),
             (SandboxKind::Landlock, SandboxNetwork::Proxy) => {
                 Some("commands reach every host that listens on the port of their proxy")
             }
             (_, SandboxNetwork::Proxy | SandboxNetwork::None) => None,
-        }
+        };
+        of_kind.iter().copied().chain(of_network).collect()
     }
 
     /// Returns the arguments that precede a program.
@@ -73,7 +92,7 @@ impl Sandbox {
             SandboxKind::Bubblewrap if self.features.scopes => ruleset::restrict_scopes()?,
             SandboxKind::Landlock => {
                 ruleset::restrict(&self.folders, access, self.features)?;
-                sockets::filter(&access.reach)?;
+                calls::filter(&access.reach)?;
             }
             SandboxKind::Bubblewrap | SandboxKind::None => {}
         }

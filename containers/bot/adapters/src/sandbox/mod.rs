@@ -6,6 +6,7 @@
 
 mod access;
 mod bubblewrap;
+mod calls;
 mod choose;
 mod confinement;
 mod folders;
@@ -13,7 +14,6 @@ mod limits;
 mod programs;
 mod ruleset;
 mod settings;
-mod sockets;
 
 pub use programs::{TRUSTED_PATH, trusted};
 pub use settings::SandboxSettings;

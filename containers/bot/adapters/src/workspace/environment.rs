@@ -79,10 +79,13 @@ impl ChildEnvironment {
 
 /// Hides this process's `/proc` entries, above all its environment, from other processes of its user.
 /// Commands run as the same user, but without root's capability to trace every process (`start`).
-pub(super) fn conceal_this_process() {
-    if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
-        tracing::warn!(error = %error, "commands may read this process's environment");
-    }
+///
+/// # Errors
+/// Returns why no command may run: it could read this process's environment.
+pub(super) fn conceal_this_process() -> Result<(), String> {
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(|error| {
+        format!("commands could read the environment of this process (PR_SET_DUMPABLE: {error})")
+    })
 }
 
 #[cfg(test)]
@@ -101,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_concealed_process_stays_so() {
-        conceal_this_process();
+        conceal_this_process().unwrap();
         assert_eq!(rustix::process::dumpable_behavior().ok(), Some(DumpableBehavior::NotDumpable));
     }
 }

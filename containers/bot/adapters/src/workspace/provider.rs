@@ -15,7 +15,9 @@ use std::{
     time::SystemTime,
 };
 
-use ars_bot_ports::{Repository, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest};
+use ars_bot_ports::{
+    CommandSandbox, Repository, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest,
+};
 use ars_types::{RefName, SandboxKind, SandboxNetwork, ThreadKey};
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
@@ -44,14 +46,16 @@ use crate::{
 pub(super) const DIGEST_CHARS: usize = 32;
 
 /// How commands are confined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confinement {
     /// The kind of sandbox.
     pub kind: SandboxKind,
     /// The network of commands.
     pub network: SandboxNetwork,
-    /// The gap that the sandbox leaves.
-    pub gap: Option<&'static str>,
+    /// The gaps that the sandbox leaves.
+    pub gaps: Vec<&'static str>,
+    /// Why a stronger kind was skipped.
+    pub skipped: Option<String>,
 }
 
 /// The parts from which commands are confined.
@@ -77,6 +81,8 @@ const TREE_EVICTED: &str = "the working tree of this thread had no unsaved work 
 pub struct GitWorkspaces {
     root: PathBuf,
     data_dir: PathBuf,
+    /// Whether other processes of the user cannot inspect this one, or why they can.
+    concealed: Result<(), String>,
     programs: OnceLock<Result<Arc<Programs>, String>>,
     environment: ChildEnvironment,
     settings: SandboxSettings,
@@ -97,12 +103,23 @@ impl GitWorkspaces {
     /// Its path is absolute; it is created when needed.
     ///
     /// From here on other processes of this user cannot inspect the process: commands of agents are such processes.
+    /// Where the kernel refuses this, no command runs.
     pub fn new(data_dir: &Path, environment: ChildEnvironment, settings: SandboxSettings) -> Self {
-        conceal_this_process();
+        let concealed = conceal_this_process();
         let root = data_dir.join(WORKSPACES);
         let (programs, opening) = (OnceLock::new(), Mutex::default());
         let (sizes, logins) = (Mutex::default(), Logins::default());
-        Self { data_dir: data_dir.into(), root, programs, environment, settings, logins, opening, sizes }
+        Self {
+            data_dir: data_dir.into(),
+            root,
+            concealed,
+            programs,
+            environment,
+            settings,
+            logins,
+            opening,
+            sizes,
+        }
     }
 
     /// Moves the workspaces to another folder, which is absolute and created when needed.
@@ -123,6 +140,7 @@ impl GitWorkspaces {
     /// Returns the programs of workspaces, or why there can be none. The first call tries the sandbox out.
     pub(super) fn programs(&self) -> Result<&Arc<Programs>, &str> {
         let find = || {
+            self.concealed.clone()?;
             let variables = self.environment.variables();
             let home = self.environment.service_home();
             let hidden = [&*self.data_dir, &*self.root];
@@ -137,7 +155,12 @@ impl GitWorkspaces {
     pub fn confinement(&self) -> Result<Confinement, String> {
         let programs = self.programs()?;
         let sandbox = &programs.sandbox;
-        Ok(Confinement { kind: sandbox.kind(), network: sandbox.network(), gap: sandbox.gap() })
+        Ok(Confinement {
+            kind: sandbox.kind(),
+            network: sandbox.network(),
+            gaps: sandbox.gaps(),
+            skipped: sandbox.skipped(),
+        })
     }
 
     /// Returns the parts from which commands of other trees are confined in the same way.
@@ -244,8 +267,9 @@ impl GitWorkspaces {
 
 #[async_trait]
 impl WorkspaceProvider for GitWorkspaces {
-    fn sandbox(&self) -> Option<(SandboxKind, SandboxNetwork)> {
-        self.confinement().ok().map(|confinement| (confinement.kind, confinement.network))
+    fn sandbox(&self) -> Option<CommandSandbox> {
+        let Confinement { kind, network, skipped, .. } = self.confinement().ok()?;
+        Some(CommandSandbox { kind, network, skipped })
     }
 
     async fn repository_of(&self, thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {

@@ -10,23 +10,34 @@ use std::{
 };
 
 use ars_bot_adapters::sandbox::{SandboxSettings, trusted};
-use ars_bot_ports::{Workspace, WorkspaceProvider as _};
+use ars_bot_ports::{CommandSandbox, Workspace, WorkspaceProvider as _};
 use ars_types::{SandboxKind, SandboxNetwork};
 
 use crate::support::{CANARY, World, exec, exec_for, must, until, world_in};
 
 /// The kinds that this machine has. `cargo xtask test` installs bubblewrap first.
-fn kinds() -> Vec<SandboxKind> {
+pub fn kinds() -> Vec<SandboxKind> {
     let bubblewrap = trusted("bwrap").map(|_| SandboxKind::Bubblewrap);
     bubblewrap.into_iter().chain([SandboxKind::Landlock]).collect()
 }
 
-async fn opened(kind: SandboxKind, network: SandboxNetwork) -> (World, Arc<dyn Workspace>) {
+pub async fn opened(kind: SandboxKind, network: SandboxNetwork) -> (World, Arc<dyn Workspace>) {
     let world =
         world_in(SandboxSettings { kind: Some(kind), network: Some(network), ..SandboxSettings::default() });
     let workspace = world.open().await;
-    assert_eq!(world.provider.sandbox(), Some((kind, network)));
+    let sandbox = world.provider.sandbox();
+    assert_eq!(sandbox, Some(CommandSandbox { kind, network, skipped: None }));
     (world, workspace)
+}
+
+#[tokio::test]
+async fn reason_for_a_skipped_kind_is_kept() {
+    // Bubblewrap needs the service's own program for the way to the proxy.
+    let world = world_in(SandboxSettings::default());
+    let CommandSandbox { kind, skipped, .. } = world.provider.sandbox().unwrap();
+    assert_eq!(kind, SandboxKind::Landlock);
+    let expected = "bubblewrap: the path of the service's own program is not known";
+    assert_eq!(skipped.as_deref(), Some(expected));
 }
 
 /// Returns the processes with this word in their arguments.
@@ -36,10 +47,10 @@ fn processes_with(word: &str) -> usize {
 }
 
 /// A process of the same user outside of every sandbox, until dropped.
-struct Bystander(Child);
+pub struct Bystander(pub Child);
 
 impl Bystander {
-    fn start() -> Self {
+    pub fn start() -> Self {
         Self(Command::new("sleep").arg("600").env("SECRET", CANARY).spawn().unwrap())
     }
 
@@ -180,6 +191,14 @@ async fn resources_are_limited() {
         let limits: Vec<&str> = limits.lines().collect();
         assert_eq!((limits[0], limits[3]), ("0", "1000"), "{kind}: {limits:?}");
         assert!(limits[1].parse::<u64>().is_ok() && limits[2].parse::<u64>().is_ok(), "{kind}: {limits:?}");
+        let reset = "echo 0 > /proc/self/oom_score_adj; cat /proc/self/oom_score_adj";
+        assert!(exec(&*workspace, reset).await.output.ends_with("1000\n"), "{kind}");
+        if kind == SandboxKind::Bubblewrap {
+            // Folders in memory are limited or read-only.
+            assert_eq!(must(&*workspace, "df -k --output=size /dev/shm | tail -n 1").await.trim(), "1048576");
+            let made = exec(&*workspace, "echo x > /x || echo x > /dev/x").await;
+            assert_ne!(made.exit_code, 0, "{}", made.output);
+        }
         let eats = "perl -e '$x = \"x\" x (1 << 50)' 2>&1; echo ended";
         assert!(must(&*workspace, eats).await.ends_with("ended\n"), "{kind}");
     }

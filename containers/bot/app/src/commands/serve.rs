@@ -9,7 +9,10 @@ use std::{
 
 use anyhow::Context as _;
 use ars_auth::{ParsedTokens, TokenMap};
-use ars_bot_adapters::workspace::{Confinement, GitWorkspaces};
+use ars_bot_adapters::{
+    egress::CONNECTION_FILES,
+    workspace::{Confinement, GitWorkspaces},
+};
 use ars_bot_core::Core;
 use ars_bot_http::HttpState;
 use ars_bot_telemetry::{Telemetry, TelemetryOptions};
@@ -37,7 +40,7 @@ const SERVICES_LIMIT: Duration = Duration::from_secs(2);
 const CRASHED: i32 = 137;
 /// Port when neither `--listen` nor `PORT` names one.
 const DEFAULT_PORT: u16 = 8787;
-/// Open files that the process needs beside those of connections.
+/// Open files that the process needs beside those of connections and of the proxies of commands.
 const MIN_OTHER_FILES: u64 = 256;
 
 /// Serves.
@@ -100,7 +103,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     let tree_folder = plan.lock_tree_folder()?;
     let Built { core, workspaces, webhooks, local_residents, .. } =
         plan.build(args.store, args.state_url).await?;
-    let (sandbox, network) = report_sandbox(Arc::clone(&workspaces)).await;
+    let (sandbox, network, skipped) = report_sandbox(Arc::clone(&workspaces)).await;
     if let Some(residents) = local_residents
         && let Err(error) = residents.start().await
     {
@@ -139,7 +142,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     }
     let server = supervisor.start(HttpService { listener, state, limits: connections });
     terminal::print(&format!("{}\n", serde_json::json!({ "listening": format!("http://{address}") })))?;
-    tracing::info!(%address, sandbox, network, history = history_of(&core), "listening");
+    tracing::info!(%address, sandbox, network, skipped, history = history_of(&core), "listening");
     Ok(Started { core, telemetry, supervisor, server, tree_folder })
 }
 
@@ -162,23 +165,24 @@ fn telemetry(plan: &compose::Plan) -> Result<Telemetry, Failure> {
         .map_err(|error| Failure::InvalidInput(error.to_string()))
 }
 
-/// Tries the sandbox out, and returns its kind and network for the log.
-async fn report_sandbox(workspaces: Arc<GitWorkspaces>) -> (&'static str, &'static str) {
+/// Tries the sandbox out.
+/// Returns its kind, its network, and why a stronger one was skipped, for the log.
+async fn report_sandbox(workspaces: Arc<GitWorkspaces>) -> (&'static str, &'static str, Option<String>) {
     let tried = Arc::clone(&workspaces);
     let confinement = tokio::task::spawn_blocking(move || tried.confinement()).await;
     match confinement.unwrap_or_else(|_| Err("the trial of the sandbox broke off".to_owned())) {
-        Ok(Confinement { kind, network, gap }) => {
-            if let Some(gap) = gap {
+        Ok(Confinement { kind, network, gaps, skipped }) => {
+            for gap in gaps {
                 tracing::warn!(%kind, network = network.as_str(), "{gap}");
             }
             if let Err(reason) = workspaces.try_proxy().await {
                 tracing::error!(%reason, "commands have no network");
             }
-            (kind.as_str(), network.as_str())
+            (kind.as_str(), network.as_str(), skipped)
         }
         Err(reason) => {
             tracing::warn!(%reason, "requests on repositories are refused");
-            ("unavailable", "none")
+            ("unavailable", "none", None)
         }
     }
 }
@@ -191,7 +195,7 @@ fn allow_open_files(connections: usize) {
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: own.maximum, ..own }) {
         tracing::warn!(%error, "the limit of open files stays as it was");
     }
-    let needed = (connections as u64).saturating_add(MIN_OTHER_FILES);
+    let needed = (connections as u64).saturating_add(CONNECTION_FILES + MIN_OTHER_FILES);
     let is_scarce = getrlimit(Resource::Nofile).current.is_some_and(|files| files < needed);
     if is_scarce && connections < usize::MAX {
         tracing::warn!(

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use ars_bot_ports::{
-    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Placement, PushOutcome, Release, Repository,
-    SearchHit, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest,
+    CommandSandbox, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Placement, PushOutcome, Release,
+    Repository, SearchHit, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest,
 };
 use ars_codehost::diff::Commit;
-use ars_types::{RefName, SandboxKind, SandboxNetwork, ThreadKey};
+use ars_types::{RefName, ThreadKey};
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
@@ -28,7 +28,7 @@ struct KilledWorkspace {
 
 #[async_trait]
 impl WorkspaceProvider for KilledWorkspaces {
-    fn sandbox(&self) -> Option<(SandboxKind, SandboxNetwork)> {
+    fn sandbox(&self) -> Option<CommandSandbox> {
         self.inner.sandbox()
     }
 

@@ -101,6 +101,7 @@ fn run_meta(run: &RunHandle) -> EventBody {
         head_sha: None,
         pr: None,
         sandbox: None,
+        sandbox_skipped: None,
         network: None,
         tree: None,
     }

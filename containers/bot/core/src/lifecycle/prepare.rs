@@ -204,7 +204,7 @@ fn run_meta_event(
     placement: Option<&Placement>,
     pull_request: Option<u64>,
 ) -> EventBody {
-    let sandbox = placement.and_then(|placement| placement.sandbox);
+    let sandbox = placement.and_then(|placement| placement.sandbox.as_ref());
     EventBody::RunMeta {
         agent: assignment.agent.name.to_owned(),
         model: Some(assignment.model.name.to_string()),
@@ -214,8 +214,9 @@ fn run_meta_event(
         git_ref: source.git_ref().map(ToString::to_string),
         head_sha: facts.and_then(|facts| facts.head.clone()),
         pr: pull_request,
-        sandbox: sandbox.map(|(kind, _)| kind),
-        network: sandbox.map(|(_, network)| network),
+        sandbox: sandbox.map(|sandbox| sandbox.kind),
+        sandbox_skipped: sandbox.and_then(|sandbox| sandbox.skipped.clone()),
+        network: sandbox.map(|sandbox| sandbox.network),
         tree: placement.map(|placement| placement.tree),
     }
 }

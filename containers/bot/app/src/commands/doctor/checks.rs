@@ -30,7 +30,7 @@ const SET_A_KEY: &str = "set ANTHROPIC_API_KEY or OPENAI_API_KEY, describe a pro
                          --rehearsal";
 
 /// The mend of a sandbox that leaves something open.
-const CLOSE_THE_GAP: &str = "set sandbox.kind to bubblewrap, and sandbox.network to proxy or none";
+const CLOSE_THE_GAPS: &str = "set sandbox.kind to bubblewrap, and sandbox.network to proxy or none";
 
 /// Checks that a model is configured, and that providers which need a key have one.
 pub(super) fn keys(plan: &Plan) -> Finding {
@@ -240,14 +240,15 @@ pub(super) async fn sandbox(workspaces: GitWorkspaces) -> Finding {
     match confinement.unwrap_or_else(|error| Err(error.to_string())) {
         Ok(Confinement { kind, network, .. }) if proxy.is_err() => {
             let reason = proxy.err().unwrap_or_default();
-            Finding::failure(CHECK, format!("{kind}; network {network}: {reason}"), CLOSE_THE_GAP)
+            Finding::failure(CHECK, format!("{kind}; network {network}: {reason}"), CLOSE_THE_GAPS)
         }
-        Ok(Confinement { kind, network, gap: None }) => {
-            Finding::ok(CHECK, format!("{kind}; network {}", network.as_str()))
+        Ok(Confinement { kind, network, gaps, .. }) if gaps.is_empty() => {
+            Finding::ok(CHECK, format!("{kind}; network {network}"))
         }
-        Ok(Confinement { kind, network, gap: Some(gap) }) => {
-            let detail = format!("{kind}; network {}: {gap}", network.as_str());
-            Finding::warning(CHECK, detail, CLOSE_THE_GAP)
+        Ok(Confinement { kind, network, gaps, skipped }) => {
+            let skipped = skipped.map(|reason| format!("; skipped: {reason}")).unwrap_or_default();
+            let detail = format!("{kind}; network {network}: {}{skipped}", gaps.join("; "));
+            Finding::warning(CHECK, detail, CLOSE_THE_GAPS)
         }
         Err(reason) => Finding::warning(
             CHECK,

@@ -36,7 +36,7 @@ fn health(state: &HttpState) -> BotHealth {
         started_at: iso(load.started_at),
         drain_started_at: load.drain_started_at.map(iso),
         generation: state.core.generation().cloned(),
-        sandbox: sandbox.map(|(kind, _)| kind),
-        network: sandbox.map(|(_, network)| network),
+        sandbox: sandbox.as_ref().map(|sandbox| sandbox.kind),
+        network: sandbox.as_ref().map(|sandbox| sandbox.network),
     }
 }

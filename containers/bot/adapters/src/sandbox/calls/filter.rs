@@ -1,0 +1,37 @@
+//! The filter of one program.
+
+use std::{env::consts::ARCH, io};
+
+use seccompiler::{BackendError, BpfProgram, SeccompAction, SeccompFilter, TargetArch};
+
+use super::{
+    super::access::Reach, attributes::refuse_lending, number::Refused, objects::refuse_objects,
+    processes::refuse_others, sockets::refuse_sockets,
+};
+
+/// The error of a refused call: `EPERM`.
+const REFUSED: u32 = 1;
+/// The bit of system calls of the x32 interface, which has the same architecture.
+const X32: i64 = 0x4000_0000;
+/// The numbers that only the x32 interface has for `sendmsg` and `sendmmsg`.
+const X32_SENDS: [i64; 2] = [518 | X32, 538 | X32];
+
+/// Applies the filter to this thread and every program that it starts.
+pub(in super::super) fn filter(reach: &Reach) -> io::Result<()> {
+    let program = program(reach).map_err(io::Error::other)?;
+    seccompiler::apply_filter(&program).map_err(io::Error::other)
+}
+
+fn program(reach: &Reach) -> Result<BpfProgram, BackendError> {
+    let target = TargetArch::try_from(ARCH)?;
+    let mut refused = Refused::new();
+    refuse_sockets(reach, target, &mut refused)?;
+    refuse_others(target, &mut refused)?;
+    refuse_lending(target, &mut refused)?;
+    refuse_objects(target, &mut refused);
+    if target == TargetArch::x86_64 {
+        let of_x32: Vec<i64> = refused.keys().map(|call| call | X32).chain(X32_SENDS).collect();
+        refused.extend(of_x32.into_iter().map(|call| (call, Vec::new())));
+    }
+    SeccompFilter::new(refused, SeccompAction::Allow, SeccompAction::Errno(REFUSED), target)?.try_into()
+}

@@ -1,0 +1,13 @@
+//! Filters of system calls, for what Landlock has no rule for.
+//!
+//! A filter sees the numbers that a call is given and no memory, so it knows a process and a mode, but no path. Each
+//! part lists the calls that it refuses, always or with certain arguments (docs/decisions/0022).
+
+mod attributes;
+mod filter;
+mod number;
+mod objects;
+mod processes;
+mod sockets;
+
+pub(super) use filter::filter;
