@@ -14,7 +14,7 @@ pub use error::InvalidName;
 pub use id::{
     ChannelName, Generation, REF_MAX, RUN_ID_MAX, RefName, RepoSlug, RunId, StoreKey, ThreadKey, ThreadName,
 };
-pub use model_ref::{Effort, ModelRef};
+pub use model_ref::{Effort, MODEL_MAX, ModelRef};
 pub use status::{RunStatus, SandboxKind, SandboxNetwork, StopMode, TreePlace, Visibility};
 
 /// Milliseconds since the Unix epoch, the only representation of time across crates.

@@ -6,6 +6,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::{InvalidName, status::words};
 
+/// Maximum length of a model, in characters.
+pub const MODEL_MAX: usize = 200;
+
 /// A model of a configured provider, split at the first slash, because model names may contain slashes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ModelRef {
@@ -14,11 +17,13 @@ pub struct ModelRef {
 }
 
 impl ModelRef {
-    /// Parses `provider/model`. Both parts must be non-empty and free of white space.
+    /// Parses `provider/model`, at most 200 characters.
+    /// Both parts must be non-empty and free of white space.
     pub fn parse(text: &str) -> Result<Self, InvalidName> {
-        let refused = InvalidName { what: "model", rule: "be `provider/model`" };
+        let refused = InvalidName { what: "model", rule: "be `provider/model` of at most 200 characters" };
         let (provider, model) = text.split_once('/').ok_or(refused.clone())?;
-        if provider.is_empty() || model.is_empty() || text.contains(char::is_whitespace) {
+        let is_complete = !provider.is_empty() && !model.is_empty() && !text.contains(char::is_whitespace);
+        if !is_complete || text.chars().count() > MODEL_MAX {
             return Err(refused);
         }
         Ok(Self { provider: provider.into(), model: model.into() })
@@ -80,5 +85,7 @@ mod tests {
         for bad in ["", "x", "/m", "p/", "p/m x"] {
             assert!(ModelRef::parse(bad).is_err(), "{bad}");
         }
+        assert!(ModelRef::parse(&format!("p/{}", "m".repeat(MODEL_MAX - 2))).is_ok());
+        assert!(ModelRef::parse(&format!("p/{}", "m".repeat(MODEL_MAX - 1))).is_err());
     }
 }

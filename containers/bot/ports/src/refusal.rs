@@ -55,6 +55,8 @@ pub enum Refusal {
         /// The cap in millionths of a dollar.
         cap: u64,
     },
+    /// The store rejects the facts of the run, such as a name that is too long.
+    NotRecordable,
     /// The run could not be created.
     NotStarted,
     /// A limit on requests or runs is reached.
@@ -187,6 +189,13 @@ pub enum DirectiveFault {
         /// Every effort.
         known: String,
     },
+    /// The value is too long.
+    TooLong {
+        /// The directive.
+        key: &'static str,
+        /// The characters that it may have.
+        max: usize,
+    },
 }
 
 /// The facts of a thread's live run that a requester may know.
@@ -239,6 +248,7 @@ impl Refusal {
             | Self::InvalidDirective(_)
             | Self::UnknownAgent { .. }
             | Self::UnknownProvider(_)
+            | Self::NotRecordable
             | Self::Repository { .. } => ErrorCode::InvalidInput,
             Self::AgentForbidden { .. } | Self::RepositoryForbidden => ErrorCode::Unauthorized,
             Self::ThreadOccupied(thread) => thread.error_code(),

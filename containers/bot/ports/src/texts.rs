@@ -48,6 +48,10 @@ pub fn refusal(refusal: &Refusal) -> String {
             "💸 The rest of today's budget of {} is reserved for running requests. Ask again when they have ended.",
             dollars(*cap)
         ),
+        Refusal::NotRecordable => {
+            "⚠️ The request was not run, because its run cannot be recorded: a name in it is too long."
+                .to_owned()
+        }
         Refusal::NotStarted => "❌ The run could not be started.".to_owned(),
         Refusal::ThreadOccupied(thread) => occupied(thread),
         Refusal::Overloaded(limit) => format!("⏳ Not run: {}.", overload(*limit)),
@@ -132,6 +136,7 @@ pub fn directive_fault(fault: &DirectiveFault) -> String {
     match fault {
         DirectiveFault::Agent { known } => format!("there is no such agent. The agents are: {known}."),
         DirectiveFault::Effort { known } => format!("there is no such effort. The efforts are: {known}."),
+        DirectiveFault::TooLong { key, max } => format!("`{key}` may have at most {max} characters."),
     }
 }
 

@@ -11,7 +11,10 @@ use std::ops::Range;
 use ars_bot_ports::{Choices, DirectiveFault};
 use ars_bot_tools::agents;
 use ars_codehost::code_spans;
-use ars_types::{Effort, ModelRef, RefName};
+use ars_types::{Effort, MODEL_MAX, ModelRef, RefName};
+
+/// Maximum length of a repository's name, path or address, in characters.
+const REPOSITORY_MAX: usize = 500;
 
 /// Characters of program text that no model, ref, repository name, path or URL contains.
 const CODE_MARKS: &[char] =
@@ -38,8 +41,8 @@ pub struct ParsedDirectives {
 /// Parses the directives of a message.
 ///
 /// # Errors
-/// An unknown agent or effort. Any other word in the form of a directive stays in the text, because requests carry
-/// code.
+/// An unknown agent or effort, or a model or repository that is too long. Any other word in the form of a directive
+/// stays in the text, because requests carry code.
 pub fn parse(text: &str) -> Result<ParsedDirectives, DirectiveFault> {
     let mut choices = Choices::default();
     let (mut all, mut placeless) = (Vec::new(), Vec::new());
@@ -161,11 +164,21 @@ fn apply(choices: &mut Choices, key: &str, value: &str) -> Result<Applied, Direc
             true
         }
         _ if value.contains(CODE_MARKS) => false,
+        "model" if value.contains('/') && exceeds(value, MODEL_MAX) => {
+            return Err(DirectiveFault::TooLong { key: "model", max: MODEL_MAX });
+        }
+        "repo" if exceeds(value, REPOSITORY_MAX) => {
+            return Err(DirectiveFault::TooLong { key: "repo", max: REPOSITORY_MAX });
+        }
         "model" => put(&mut choices.model, ModelRef::parse(value).ok()),
         "repo" => put(&mut choices.repository, Some(value.to_owned())),
         _ => put(&mut choices.git_ref, RefName::parse(value).ok()),
     };
     Ok(if is_taken { Applied::Taken } else { Applied::NotOurs })
+}
+
+fn exceeds(value: &str, max: usize) -> bool {
+    value.chars().count() > max
 }
 
 /// Sets a parsed value, and returns whether there was one.
@@ -254,6 +267,17 @@ mod tests {
         let parsed = parse("ref:main in `ref:x` ref=&x agent:coding").unwrap();
         assert_eq!(parsed.text, "in `ref:x` ref=&x");
         assert_eq!(parsed.choices.git_ref, RefName::parse("main").ok());
+    }
+
+    #[test]
+    fn long_models_and_repositories_are_rejected() {
+        for (key, prefix, max) in [("model", "a/", MODEL_MAX), ("repo", "https://host/", REPOSITORY_MAX)] {
+            let directive = |length: usize| format!("{key}:{prefix}{} x", "m".repeat(length - prefix.len()));
+            assert!(parse(&directive(max)).unwrap().text == "x", "{key}");
+            let fault = parse(&directive(max + 1)).unwrap_err();
+            assert_eq!(fault, DirectiveFault::TooLong { key, max });
+            assert!(texts::directive_fault(&fault).contains(&format!("`{key}`")), "{key}");
+        }
     }
 
     #[test]

@@ -96,6 +96,11 @@ pub(super) async fn start(
         match claimed {
             Claimed::Granted => is_tracked = true,
             Claimed::Unconfirmed => {}
+            // Without a row, another process could work on the thread too.
+            Claimed::Rejected => {
+                release(context, admitted.claim);
+                return Err(Refusal::NotRecordable);
+            }
             // A run of this process that ended, with its final record still pending. It no longer reads its inbox.
             Claimed::ThreadLive(holder) if context.registry().get(&holder.run_id).is_some() => {}
             Claimed::Repeated(first) => {

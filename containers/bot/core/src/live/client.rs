@@ -55,6 +55,8 @@ pub enum Claimed {
     /// The ledger did not answer or lacks the route.
     /// The run continues and ends with its process. The ledger may have it nevertheless ([`Live::track_unconfirmed`]).
     Unconfirmed,
+    /// The ledger rejects the request, and would reject it again. It has no row of the run.
+    Rejected,
     /// Another process owns the thread's run.
     ThreadLive(Holder),
     /// An earlier request had the same idempotency key.
@@ -107,6 +109,10 @@ impl Live {
             Ok(Ok(Claim::Granted)) => return Claimed::Granted,
             Ok(Ok(Claim::ThreadLive(holder))) => return Claimed::ThreadLive(holder),
             Ok(Ok(Claim::Repeated(first))) => return Claimed::Repeated(first),
+            Ok(Err(error)) if error.kind == StoreErrorKind::Refused => {
+                tracing::warn!(run = %run.run_id, %error, "claim rejected: the request is not run");
+                return Claimed::Rejected;
+            }
             Ok(Err(error)) => error.to_string(),
             Err(_elapsed) => "no answer in time".to_owned(),
         };

@@ -175,7 +175,7 @@ async fn leaves_during_an_outage() -> (Arc<World>, RunId, Arc<Collector>, JoinHa
     let ledger = Arc::new(ScriptedLedger::default());
     let world = process(&ledger, "g1", vec![Move::SayWhenReleased("first")]);
     // The first run has no state in the ledger, so only the second one meets the outage.
-    ledger.script("claim", [Fault::Fail(StoreErrorKind::Refused)]);
+    ledger.script("claim", [Fault::Fail(StoreErrorKind::Permanent)]);
     let (_, first) = under_way(&world, "hello").await;
     let (id, io, second) = wait_in_queue(&world, "bo").await;
     ledger.script("state", [Fault::Hang]);

@@ -122,6 +122,20 @@ async fn slow_ledger_stores_the_record_of_an_unconfirmed_run() {
     assert_eq!(ledger.records.lock().unwrap()[0].status, RunStatus::Completed);
 }
 
+/// Another process could work on the thread of a run without a row.
+#[tokio::test(start_paused = true)]
+async fn rejected_claim_rejects_the_request() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = world_of(&ledger, vec![Move::Say("hi")]);
+    ledger.script("claim", [Fault::Fail(StoreErrorKind::Refused)]);
+    let io = super::say(&world, "hello").await;
+    let [reply] = &io.said()[..] else { panic!("{:?}", io.said()) };
+    assert!(reply.contains("cannot be recorded"), "{reply}");
+    assert_eq!(ledger.count("claim"), 1);
+    // The thread is free.
+    assert_eq!(super::say(&world, "again").await.said(), ["hi"]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn reply_without_permit_delays_the_drain() {
     let ledger = Arc::new(ScriptedLedger::default());
