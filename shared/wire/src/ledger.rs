@@ -285,6 +285,9 @@ pub struct StopResponse {
     pub owner_live: Option<bool>,
 }
 
+/// Unread follow-ups of a run, from all processes.
+pub const MAX_UNREAD: u32 = 200;
+
 /// Field of `/runs/inbox`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message<M> {

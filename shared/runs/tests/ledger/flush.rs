@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use crate::native::Native;
 
-const NOW: i64 = 1_700_000_000_000;
+pub const NOW: i64 = 1_700_000_000_000;
 
-fn claim(run: &str, generation: &str) -> Value {
+pub fn claim(run: &str, generation: &str) -> Value {
     json!({ "storeKey": "k", "run": { "runId": run, "threadKey": run, "gen": generation, "leaseMs": 30_000,
         "startedAt": NOW, "meta": {}, "system": "", "tools": [] } })
 }

@@ -9,6 +9,7 @@
 
 mod crashes;
 mod flush;
+mod inbox;
 mod model;
 mod native;
 mod promises;

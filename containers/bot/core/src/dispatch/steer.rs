@@ -7,9 +7,12 @@
 use std::sync::Arc;
 
 use ars_auth::{Actor, can_run_agent};
-use ars_bot_ports::{Choices, IncomingMessage, LiveRunFacts, Notice, Refusal, StoreError, ThreadRefusal};
+use ars_bot_ports::{
+    Choices, IncomingMessage, LiveRunFacts, Notice, Overload, Refusal, StoreError, StoreErrorKind,
+    ThreadRefusal,
+};
 use ars_types::{RunId, StopMode, UnixMillis};
-use ars_wire::ledger::{Holder, Phase};
+use ars_wire::ledger::{Holder, MAX_UNREAD, Phase};
 use tokio::time::timeout;
 
 use super::{authorize::AuthorizedRequest, directives::ParsedDirectives, repositories, request::Request};
@@ -157,6 +160,9 @@ impl<'a> Steering<'a> {
         match self.queue(context, &holder.run_id, &note).await {
             Ok(Some(_)) => {}
             Ok(None) => return Ok(None),
+            Err(error) if error.kind == StoreErrorKind::Refused => {
+                return Err(Overload::FollowUps { limit: MAX_UNREAD }.into());
+            }
             Err(_) => return Err(ThreadRefusal::FollowUpUnconfirmed { agent: agent() }.into()),
         }
         if is_ending(context, thread, &holder.run_id).await {
