@@ -9,6 +9,7 @@ use std::{
 };
 
 use ars_bot_adapters::sandbox::trusted;
+use ars_testkit::github::FakeGitHub;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -43,13 +44,24 @@ async fn origin() -> (u16, Arc<AtomicUsize>) {
 /// Runs one command by an agent. Returns its output and the run's record.
 async fn command(machine: &Machine, configuration: &str, command: &str) -> (String, Value) {
     let project = machine.project();
+    command_on(machine, project.to_str().unwrap(), configuration, command, &[]).await
+}
+
+/// The same on another repository, with more variables.
+async fn command_on(
+    machine: &Machine,
+    repository: &str,
+    configuration: &str,
+    command: &str,
+    variables: &[(&str, &str)],
+) -> (String, Value) {
     let config = machine.file("ars.toml", configuration);
     let input = serde_json::to_string(command).unwrap();
     let call = format!("[[turn]]\n[[turn.call]]\ntool = \"bash\"\ninput = {{ command = {input} }}\n");
     let script = machine.file("script.toml", &format!("{call}[[turn]]\ntext = \"done\"\n"));
-    let [project, config, script] = [&project, &config, &script].map(|path| path.to_str().unwrap());
-    let arguments = ["ask", "x", "--repo", project, "--config", config, "--rehearsal", script];
-    run(&mut machine.ars(&arguments)).await.assert_code(0);
+    let [config, script] = [&config, &script].map(|path| path.to_str().unwrap());
+    let arguments = ["ask", "x", "--repo", repository, "--config", config, "--rehearsal", script];
+    run(machine.ars(&arguments).envs(variables.iter().copied())).await.assert_code(0);
     let record = machine.record().await;
     let output = events(&record, "tool_result")[0]["output"].as_str().unwrap_or_default().to_owned();
     (output, record)
@@ -124,6 +136,33 @@ async fn git_uses_the_proxy() {
         let (output, _) = command(&machine, &configuration, &script).await;
         assert_ne!(connections.load(Ordering::SeqCst), 0, "{kind}: {output}");
         assert!(output.contains("refused.example was refused"), "{kind}: {output}");
+    }
+}
+
+/// The proxy adds the login of the service, which the command never sees.
+#[tokio::test]
+async fn private_repository_is_reached_under_each_kind() {
+    for kind in kinds() {
+        let (machine, github) = (Machine::new(), FakeGitHub::start().await);
+        github.add_repository("acme/app", &[("README.md", "hi\n")]);
+        let (site, app) = (github.url().replace("127.0.0.1", "localhost"), github.app());
+        let (host, installation) = (site.trim_start_matches("http://"), app.installation.to_string());
+        let configuration = format!("[sandbox]\nkind = \"{kind}\"\n[sandbox.egress]\nallow = [\"{host}\"]\n");
+        let variables = [
+            ("GITHUB_BASE_URL", &*site),
+            ("GITHUB_APP_ID", &app.id),
+            ("GITHUB_APP_INSTALLATION_ID", &installation),
+            ("GITHUB_APP_PRIVATE_KEY", &app.private_key),
+        ];
+        let script = "git ls-remote origin 2>&1; git config --list; env; cat /proc/*/environ 2>/dev/null";
+        let repository = format!("{site}/acme/app.git");
+        let (output, _) = command_on(&machine, &repository, &configuration, script, &variables).await;
+        assert!(output.contains("refs/heads/main"), "{kind}: {output}");
+        let seen = github.seen().into_iter().filter(|seen| seen.target.contains("info/refs"));
+        let tokens: Vec<_> = seen.map(|seen| seen.token).collect();
+        // The clone asks twice, because git sends a login only after a challenge. The command comes last.
+        assert!(matches!(tokens[..], [None, Some(_), Some(_)]), "{kind}: {tokens:?}");
+        assert!(tokens.iter().flatten().all(|token| !output.contains(token)), "{kind}: {output}");
     }
 }
 
