@@ -77,8 +77,10 @@ const ATTACKS: &[(&str, &str, bool)] = &[
     ("loopback", r#"bash -c "exec 3<>/dev/tcp/127.0.0.1/$(cat port)" && reached"#, true),
     (
         "metadata_service",
-        r#"for host in 169.254.169.254 192.0.0.192 [fd00:ec2::254]; do
-            curl -s -m 5 -o /dev/null -w '%{http_code}\n' http://$host/ | grep -q 200 && reached; done"#,
+        // The proxy refuses each by 403. Without the proxy there is no connection.
+        r#"for host in 169.254.169.254 168.63.129.16 100.100.100.200 192.0.0.192 [fd00:ec2::254] [fd20:ce::254]; do
+            [ "$(curl -s -m 5 -o /dev/null -w '%{http_code}' http://$host/)" = 403 ] || reached
+            [ "$(curl -s -m 1 --noproxy '*' -o /dev/null -w '%{http_code}' http://$host/)" = 000 ] || reached; done"#,
         false,
     ),
     (
@@ -91,6 +93,14 @@ const ATTACKS: &[(&str, &str, bool)] = &[
             printf '#!/bin/sh\necho x >> %s/trapped\n' "$machine" > hooks/$hook; chmod +x hooks/$hook; done
         echo '* filter=trap diff=trap' > .gitattributes; echo changed >> README.md"#,
         false,
+    ),
+    (
+        // The process outside of the sandbox.
+        "neighbours",
+        r#"for process in $(grep -lzx 600 /proc/[0-9]*/cmdline | cut -d/ -f3); do
+            prlimit --pid $process --nofile=512:512 && reached; renice -n 19 -p $process && reached; done
+        chmod 4755 "$machine"/home/.ssh/id && reached; true"#,
+        true,
     ),
     ("signals", "kill -9 -1; kill -9 $PPID; true", false),
     (
@@ -107,7 +117,10 @@ const ATTACKS: &[(&str, &str, bool)] = &[
     ),
     (
         "memory",
-        r#"perl -e '$x = "x" x (1 << 46); print "reached", "-it\n"'; cat /proc/self/oom_score_adj | grep -qx 1000 || reached"#,
+        r#"perl -e '$x = "x" x (1 << 46); print "reached", "-it\n"'
+        echo 0 > /proc/self/oom_score_adj; grep -qx 1000 /proc/self/oom_score_adj || reached
+        for place in / /dev; do echo x > $place/hostile && reached; done
+        echo x > /dev/shm/x && [ "$(df -k --output=size /dev/shm | tail -1)" -gt 1048576 ] && reached; true"#,
         false,
     ),
     (
@@ -286,7 +299,7 @@ impl Ground {
         Self { machine, bot, registry, bystander, _listener: listener }
     }
 
-    /// Runs the commands that a request names, in a thread of its own. Returns their results.
+    /// Runs the commands that a request names, in a new thread. Returns their results.
     async fn run(&self, words: &str) -> (String, Vec<(bool, String)>) {
         let before = self.machine.vendor.requests().len();
         let answered = self.bot.ask(&json!({ "text": words, "thread": words.replace(' ', "-") })).await;
@@ -383,7 +396,7 @@ async fn drill(kind: &'static str, user: Option<u32>) {
 }
 
 /// Returns the user for drills as a plain user; `None` if this process is one.
-fn plain_user() -> Option<u32> {
+pub(crate) fn plain_user() -> Option<u32> {
     geteuid().is_root().then_some(NOBODY)
 }
 
