@@ -4,7 +4,7 @@ use ars_resident::daemon::SavedCheckpoint;
 use ars_resident::disk::Sample;
 use ars_resident::lifecycle::Resident;
 use ars_resident::names::{BackupId, StrictThreadKey};
-use ars_resident::pool::{Holder, Pool};
+use ars_resident::pool::{Holder, Pool, PoolUser};
 use ars_resident::registry::Record;
 use ars_resident::thread::Binding;
 use ars_sql::{Migration, Row, Sql, SqlError, Value, migrate};
@@ -207,6 +207,17 @@ impl<S: Sql> Store<S> {
         Ok(rows.into_iter().next().map(|row| row.into_text(0)).transpose()?)
     }
 
+    /// Remembers an archive before its upload.
+    pub(crate) fn begin_backup(&self, id: &BackupId) -> Result<(), Fault> {
+        self.add_backup(id, "")
+    }
+
+    /// Returns the archives that exist, or that an upload may have left.
+    pub(crate) fn backups(&self) -> Result<Vec<BackupId>, Fault> {
+        let rows = self.sql.query("SELECT id FROM backups", &[])?;
+        Ok(rows.iter().filter_map(|row| BackupId::parse(row.text(0).ok()?).ok()).collect())
+    }
+
     /// Remembers the digest of an archive.
     pub(crate) fn add_backup(&self, id: &BackupId, sha256: &str) -> Result<(), Fault> {
         let insert = "INSERT OR REPLACE INTO backups (id, sha256) VALUES (?1, ?2)";
@@ -214,7 +225,8 @@ impl<S: Sql> Store<S> {
     }
 
     pub(crate) fn backup_digest(&self, id: &BackupId) -> Result<Option<String>, Fault> {
-        let rows = self.sql.query("SELECT sha256 FROM backups WHERE id = ?1", &[id.as_str().into()])?;
+        let select = "SELECT sha256 FROM backups WHERE id = ?1 AND sha256 <> ''";
+        let rows = self.sql.query(select, &[id.as_str().into()])?;
         Ok(rows.into_iter().next().map(|row| row.into_text(0)).transpose()?)
     }
 
@@ -236,23 +248,15 @@ impl<S: Sql> Store<S> {
         })
     }
 
-    /// Releases pool users without work: operations of an earlier instance, and attaches that did not end.
-    pub(crate) fn release_orphans(&self) -> Result<(), Fault> {
-        self.atomically(|| {
-            let mut pool = self.pool()?;
-            let bindings = self.bindings()?;
-            let is_bound = |key: &StrictThreadKey| {
-                bindings.iter().any(|row| row.thread_key == *key && row.user.is_some())
-            };
-            let before = pool.clone();
-            for number in pool.ops().collect::<Vec<_>>() {
-                pool.release(&Holder::Op(number));
-            }
-            for key in pool.threads().filter(|key| !is_bound(key)).collect::<Vec<_>>() {
-                pool.release(&Holder::Thread(key));
-            }
-            if pool == before { Ok(()) } else { self.save_pool(&pool) }
-        })
+    /// Returns pool users without work: of operations, and of attaches that did not end.
+    pub(crate) fn orphans(&self) -> Result<Vec<(PoolUser, Holder)>, Fault> {
+        let pool = self.pool()?;
+        let bindings = self.bindings()?;
+        let is_bound =
+            |key: &StrictThreadKey| bindings.iter().any(|row| row.thread_key == *key && row.user.is_some());
+        let threads = pool.threads().filter(|key| !is_bound(key)).map(Holder::Thread);
+        let holders = pool.ops().map(Holder::Op).chain(threads);
+        Ok(holders.filter_map(|holder| Some((pool.user_of(&holder)?, holder))).collect())
     }
 
     fn column<T: DeserializeOwned>(&self, name: &'static str) -> Result<Option<T>, Fault> {

@@ -55,9 +55,14 @@ pub fn tree(key: &StrictThreadKey, git_ref: &RefName) -> String {
     format!("{}/{}", thread_dir(key), slug(git_ref.as_str()))
 }
 
+/// Returns the folder of an operation.
+pub fn op_dir(op: u64) -> String {
+    format!("{OPS}/{op}")
+}
+
 /// Returns the checkout of an operation.
 pub fn op_checkout(op: u64) -> String {
-    format!("{OPS}/{op}/checkout")
+    format!("{}/checkout", op_dir(op))
 }
 
 /// Returns an entry of the dependency store.

@@ -45,6 +45,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         let started_at = self.host.now();
         let _turn = self.lock_thread(&request.thread_key).await;
         let _count = self.count(None);
+        self.keep_alive().await;
         let mut attempt = 1;
         loop {
             let runtime = self.ready(STREAMED_WAIT_MS).await?;
@@ -70,6 +71,10 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
 
     /// Replaces a container of an older image, unless something uses it.
     async fn check_image(self: &Rc<Self>, runtime: &RuntimeId) -> Result<(), Error> {
+        if !self.knows_image(runtime) {
+            // A new instance may meet the container of an older deployment. Without an answer the attach decides.
+            drop(self.start_container().await);
+        }
         // The caller itself counts as one.
         let is_idle = self.in_flight() <= 1 && self.live.borrow().running.is_none();
         if self.is_image_current(runtime) || !is_idle || self.trees_state().await != TreesState::Clean {

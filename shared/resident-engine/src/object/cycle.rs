@@ -161,7 +161,10 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
                 token.map_or(StepInput::None, StepInput::Credential)
             }
             Operation::Archive { .. } => {
-                StepInput::Upload { backup: self.engine.host.new_backup(), to: Transfer::Engine }
+                let backup = self.engine.host.new_backup();
+                // Known before its bytes move, so that an upload without an answer can be deleted.
+                self.engine.store.begin_backup(&backup)?;
+                StepInput::Upload { backup, to: Transfer::Engine }
             }
             Operation::Extract { backup, .. } => {
                 let sha256 = self.engine.store.backup_digest(backup)?;

@@ -13,7 +13,7 @@ use futures::FutureExt as _;
 use super::engine::Engine;
 use crate::{DeletedObjects, Fault, Host, HostError};
 
-/// Interval of alarms while a step runs, so that the platform keeps the object.
+/// Interval of alarms while a step or an operation runs, which keep the object and its container.
 const KEEP_ALIVE_INTERVAL_MS: i64 = 30_000;
 
 /// The effects of the actions of an input, and of the inputs that they caused.
@@ -156,14 +156,27 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         let Ok(at) = self.next_alarm() else { return };
         if let Some(at) = at {
             // The platform repeats an alarm that failed, and the watchdog mends a missing one.
-            let _ = self.host.set_alarm(at).await;
+            let is_set = self.host.set_alarm(at).await.is_ok();
+            self.live.borrow_mut().alarm_at = is_set.then_some(at);
+        }
+    }
+
+    /// Makes the alarm fire while an operation is in flight.
+    /// One that is near enough stays, which saves a write.
+    pub(super) async fn keep_alive(&self) {
+        let now = self.host.now();
+        let near = now..=now + KEEP_ALIVE_INTERVAL_MS;
+        let is_armed = self.live.borrow().alarm_at.is_some_and(|at| near.contains(&at));
+        if !is_armed {
+            self.arm().await;
         }
     }
 
     fn next_alarm(&self) -> Result<Option<UnixMillis>, Fault> {
         let now = self.host.now();
         let lifecycle = self.store.lifecycle()?;
-        let keep_alive = self.live.borrow().running.map(|_| now + KEEP_ALIVE_INTERVAL_MS);
+        let is_busy = self.live.borrow().running.is_some() || self.in_flight() > 0;
+        let keep_alive = is_busy.then_some(now + KEEP_ALIVE_INTERVAL_MS);
         let due = [lifecycle.alarm(), self.store.sweep_at()?, keep_alive];
         Ok(due.into_iter().flatten().min().map(|at| at.max(now)))
     }

@@ -8,6 +8,7 @@ use ars_resident::daemon::{GitCredential, Job};
 use ars_resident::lifecycle::Input;
 use ars_resident::names::{LockfileKey, RuntimeId, Sha, StrictThreadKey};
 use ars_sql::Sql;
+use ars_types::UnixMillis;
 
 use crate::store::Store;
 use crate::sync::{Guard, Lock, Signal};
@@ -41,6 +42,8 @@ pub(super) struct Live {
     others: u32,
     /// Attempt of the step of the cycle that runs in this instance.
     pub running: Option<u64>,
+    /// Time of the alarm that this instance set last, until it fires.
+    pub alarm_at: Option<UnixMillis>,
     /// Projections of admitted attaches without a tree on the disk, in KiB.
     pub admitted: BTreeMap<StrictThreadKey, u64>,
     /// One attach or detach of a thread at a time.
@@ -87,7 +90,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         }
         self.live.borrow_mut().requests =
             u64::try_from(self.host.now()).unwrap_or_default().saturating_mul(REQUESTS_PER_MS);
-        self.store.release_orphans()?;
+        self.clear_orphans()?;
         self.feed(Input::Woke).await.map(drop)
     }
 
@@ -96,6 +99,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     /// # Errors
     /// The storage failed. The platform repeats the alarm.
     pub async fn alarm(self: &Rc<Self>) -> Result<(), Fault> {
+        self.live.borrow_mut().alarm_at = None;
         self.wake().await?;
         self.feed(Input::AlarmFired).await?;
         self.sweep_if_due().await

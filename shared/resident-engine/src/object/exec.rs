@@ -86,6 +86,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             // Counted from here on, so that no detach removes the tree during the wait.
             self.count(Some(thread))
         };
+        self.keep_alive().await;
         self.ready(wait_ms).await?;
         let binding = self.store.binding(thread)?;
         let user = require_tree(binding.as_ref())?.1;

@@ -11,6 +11,7 @@ mod engine;
 mod evict;
 mod exec;
 mod op;
+mod orphans;
 mod ready;
 mod room;
 mod steps;

@@ -42,6 +42,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         let holder = Holder::Op(number);
         let user = self.allocate(&holder)?.user;
         let _count = self.count(None);
+        self.keep_alive().await;
         let mut steps = Steps::new(self);
         let run = OpRun { engine: self, record: &record, command: &command, number, user };
         let result = run.run(request, started_at, &mut steps).await;

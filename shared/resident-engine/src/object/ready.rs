@@ -86,6 +86,11 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         Ok(started)
     }
 
+    /// Returns whether the container was asked for its image.
+    pub(super) fn knows_image(&self, runtime: &RuntimeId) -> bool {
+        self.live.borrow().image.as_ref().is_some_and(|(known, _)| known == runtime)
+    }
+
     /// Returns whether a container runs the image of this deployment. An unknown one counts as current.
     pub(super) fn is_image_current(&self, runtime: &RuntimeId) -> bool {
         self.live.borrow().image.as_ref().is_none_or(|(known, is_current)| known != runtime || *is_current)

@@ -1,9 +1,13 @@
-//! The hourly sweep, and the work after a cycle: unused trees, and a measurement of the disk.
+//! The hourly sweep, and the work after a cycle.
+//!
+//! Unused trees, dependencies and archives are removed, and the disk is measured.
 
 use std::rc::Rc;
 
+use ars_resident::daemon::StepInput;
 use ars_resident::lifecycle::TreesState;
-use ars_resident::names::StrictThreadKey;
+use ars_resident::names::{BackupId, StrictThreadKey};
+use ars_resident::plan::sweep_deps;
 use ars_resident::thread::{Binding, SWEEP_INTERVAL_MS, SweepState, TREE_RETENTION_DAYS, TreeCheck, sweep};
 use ars_sql::Sql;
 use futures::FutureExt as _;
@@ -95,9 +99,40 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         state
     }
 
+    /// Removes entries of the dependency store that neither the checkout nor a tree uses.
+    async fn sweep_store(self: &Rc<Self>) -> Result<(), Fault> {
+        if self.host.runtime().await.is_none() {
+            return Ok(());
+        }
+        let of_checkout = self.store.lifecycle()?.facts().map(|facts| facts.stamp.lockfile_hash.clone());
+        let trees = self.store.bindings()?.into_iter().filter(|binding| !binding.is_evicted());
+        let keep = trees.filter_map(|binding| binding.deps_key).chain(of_checkout).collect();
+        drop(Steps::new(self).run(sweep_deps(keep), StepInput::None).await);
+        Ok(())
+    }
+
+    /// Deletes archives that no snapshot names.
+    /// Their cycle ended between its two uploads, or lost an answer.
+    async fn sweep_backups(self: &Rc<Self>) -> Result<(), Fault> {
+        let lifecycle = self.store.lifecycle()?;
+        // A cycle in progress has not named its archives yet.
+        if lifecycle.cycle().is_some() {
+            return Ok(());
+        }
+        let named: Vec<BackupId> = lifecycle.snapshot().iter().flat_map(|it| it.backups()).collect();
+        let unnamed: Vec<BackupId> =
+            self.store.backups()?.into_iter().filter(|id| !named.contains(id)).collect();
+        if !unnamed.is_empty() && self.host.delete_backups(&unnamed).await.is_ok() {
+            self.store.forget_backups(&unnamed)?;
+        }
+        Ok(())
+    }
+
     /// Performs the work after a cycle. Every part may fail: the next cycle repeats it.
     pub(super) async fn housekeep(self: &Rc<Self>) {
         drop(self.sweep().await);
+        drop(self.sweep_store().await);
+        drop(self.sweep_backups().await);
         drop(self.measure().await);
     }
 }

@@ -29,6 +29,12 @@ pub struct Container {
     pub mirror: Option<Branches>,
     pub markers: Markers,
     pub trees: BTreeMap<String, Tree>,
+    /// Checkouts of operations.
+    pub ops: BTreeSet<String>,
+    /// The credential file that threads have in their trees.
+    pub credential: CredentialFile,
+    /// Keys of the last sweep of the store, which stay.
+    pub kept_deps: Option<usize>,
     pub checkpoints: u32,
     /// Users of killed processes.
     pub killed: BTreeSet<String>,
@@ -50,6 +56,9 @@ impl Container {
             mirror: None,
             markers: Markers::default(),
             trees: BTreeMap::new(),
+            ops: BTreeSet::new(),
+            credential: CredentialFile::Missing,
+            kept_deps: None,
             checkpoints: 0,
             killed: BTreeSet::new(),
         }
@@ -151,7 +160,11 @@ impl Container {
                 self.killed.insert(user.to_string());
                 Answer::Killed { processes: 1 }
             }
-            Operation::CheckCredential { .. } => Answer::Credential { file: CredentialFile::Missing },
+            Operation::CheckCredential { .. } => Answer::Credential { file: self.credential },
+            Operation::SweepDeps { keep } => {
+                self.kept_deps = Some(keep.len());
+                Answer::Done
+            }
             _ => Answer::Done,
         })
     }
@@ -179,6 +192,9 @@ impl Container {
                 let sha = mirror.get(*branch).ok_or_else(failed)?.clone();
                 self.trees.insert((*path).to_owned(), Tree { sha, is_dirty: false });
             }
+            ["clone", "--no-hardlinks", "--no-checkout", .., path] => {
+                self.ops.insert((*path).to_owned());
+            }
             _ => {}
         }
         Ok(command("", 0))
@@ -191,5 +207,6 @@ impl Container {
         let lost = self.trees.iter().find(|(tree, found)| tree.starts_with(path) && found.is_dirty);
         assert!(lost.is_none(), "unsaved work is removed: {lost:?}");
         self.trees.retain(|tree, _| !tree.starts_with(path));
+        self.ops.retain(|op| !op.starts_with(path));
     }
 }

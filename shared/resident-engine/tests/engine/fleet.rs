@@ -29,7 +29,12 @@ impl Script {
     }
 
     fn send(&self, credential: Credential, method: &str, path: &str, body: &Value) -> Reply {
-        let (body, resource) = (body.to_string(), Some("repo:acme/app0"));
+        self.ask(credential, method, (path, "repo:acme/app0"), body)
+    }
+
+    /// Sends a request with this resource in its query.
+    fn ask(&self, credential: Credential, method: &str, (path, query): (&str, &str), body: &Value) -> Reply {
+        let (body, resource) = (body.to_string(), Some(query));
         let admitted = match Admitted::of(path, method, credential) {
             Ok(admitted) => admitted,
             Err(reply) => return reply,
@@ -119,6 +124,111 @@ fn checks_have_a_fixed_order() {
     let refused = fleet.send(Credential::Operator, "POST", "/op", &op("test"));
     assert_eq!(refused.status, 409);
     assert!(refused.body["error"].as_str().unwrap().starts_with("op-refused: "));
+}
+
+/// Values that try to leave their place: a path, a key, or an argument of git or a shell.
+const RESOURCES: [&str; 12] = [
+    "",
+    "acme/app0",
+    "org:acme/app0",
+    "repo:ACME/app0",
+    "repo:acme/../app0",
+    "repo:../../etc",
+    "repo:acme/app0/..",
+    "repo:acme/.git",
+    "repo:-acme/app0",
+    "repo:acme/app0;id",
+    "repo:acme/app0\n",
+    "repo:acme%2fapp0",
+];
+const REFS: [&str; 14] = [
+    "",
+    "-x",
+    "--upload-pack=id",
+    "/etc",
+    "a..b",
+    "a@{1}",
+    "a.lock",
+    "a b",
+    "a\nb",
+    "a\0b",
+    "a~1",
+    "a:b",
+    "$(id)",
+    "é",
+];
+const KEYS: [&str; 9] =
+    ["", "load", "load:", ":a", "LOAD:a", "load:a/../b", "load:a b", "load:a\n", "load:$(id)"];
+const PATHS: [&str; 9] = ["", "..", "../x", "a/../../b", "a b", "$HOME/x", "a\nb", "a\0b", "é"];
+const OPS: [&str; 6] = ["", "deploy", "TEST", "test;id", "../test", "install"];
+const SHAS: [&str; 4] = ["", "abc", "main", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"];
+const NAMES: [&str; 6] = ["", "Test", "-x", "a;id", "../a", "a\n"];
+
+#[test]
+fn hostile_values_reach_no_object() {
+    let fleet = Script::new();
+    assert_eq!(fleet.onboard(0).status, 202);
+    let known = fleet.registry.answer(RegistryCall::List).unwrap();
+    fleet.calls.borrow_mut().clear();
+    let base = json!({
+        "resource": "repo:acme/app0", "threadKey": "load:1", "command": "true", "path": "a", "content": "x",
+        "op": "test", "commands": { "test": "true", "build": "true" }, "defaultRef": "main",
+    });
+    let reject = |path: &str, field: &str, value: &Value| {
+        let mut body = base.clone();
+        body[field] = value.clone();
+        if path == "/debug" {
+            body["op"] = json!(if field == "prefix" { "purge-bindings" } else { "backdate-thread" });
+            body["days"] = json!(1);
+        }
+        let reply = fleet.post(path, &body);
+        let error = reply.body["error"].as_str().unwrap_or_default().to_owned();
+        let is_named = error.starts_with("invalid: ") || error.starts_with("path-escape: ");
+        assert!(reply.status == 400 && is_named, "{path} {field}={value}: {} {error}", reply.status);
+    };
+    let all = ["/onboard", "/offboard", "/reconfigure", "/rebuild", "/debug"];
+    let of_threads = ["/attach", "/detach", "/exec", "/read", "/write"];
+    let each = |paths: &[&str], field: &str, values: &[&str]| {
+        for path in paths {
+            values.iter().for_each(|value| reject(path, field, &json!(value)));
+            reject(path, field, &json!({ "$": 1 }));
+        }
+    };
+    each(&[&all[..], &of_threads, &["/op"]].concat(), "resource", &RESOURCES);
+    each(&[&of_threads[..], &["/debug"]].concat(), "threadKey", &KEYS);
+    each(&["/attach"], "refHint", &REFS[1..]);
+    each(&["/op"], "ref", &REFS[1..]);
+    each(&["/onboard", "/reconfigure"], "defaultRef", &REFS);
+    each(&["/attach"], "sha", &SHAS);
+    each(&["/read", "/write"], "path", &PATHS);
+    each(&["/op"], "op", &OPS);
+    each(&["/exec"], "command", &["", "a\0b"]);
+    each(&["/debug"], "prefix", &["", "load", "http:", "LOAD:", "load:$(id)"]);
+    for name in NAMES {
+        let commands = json!({ "test": "true", "build": "true", name: "true" });
+        reject("/onboard", "commands", &commands);
+        reject("/reconfigure", "effects", &json!({ name: "readonly" }));
+    }
+    for resource in RESOURCES {
+        let reply = fleet.ask(Credential::Operator, "GET", ("/status", resource), &json!(null));
+        assert_eq!(reply.status, 400, "{resource}");
+    }
+    assert_eq!(*fleet.calls.borrow(), []);
+    assert_eq!(fleet.registry.answer(RegistryCall::List).unwrap(), known);
+}
+
+/// A caller sets no variable of a command: no field of a request has a place for one.
+#[test]
+fn environment_of_a_request_is_inert() {
+    let fleet = Script::new();
+    fleet.onboard(0);
+    let body = json!({
+        "resource": "repo:acme/app0", "threadKey": "load:1", "command": "true",
+        "env": { "LD_PRELOAD": "x" }, "environment": { "LD_PRELOAD": "x" }, "x-env-LD_PRELOAD": "x",
+    });
+    assert_eq!(fleet.send(Credential::Operator, "POST", "/exec", &body).status, 200);
+    let calls = serde_json::to_string(&fleet.calls.borrow().last().unwrap().1).unwrap();
+    assert!(calls.contains("\"command\":\"true\"") && !calls.contains("LD_PRELOAD"), "{calls}");
 }
 
 #[test]

@@ -10,8 +10,10 @@
 
 mod container;
 mod crash;
+mod faults;
 mod fleet;
 mod lifecycle;
+mod outages;
 mod schema;
 mod threads;
 mod world;

@@ -258,14 +258,21 @@ fn sweep_evicts_idle_trees_and_keeps_unsaved_ones() {
     assert_eq!(world.pool(), json!({}));
 }
 
+/// A new deployment meets the container of the one before. Work in it stays.
 #[test]
-fn stale_image_is_replaced_when_nothing_runs() {
+fn older_image_is_replaced_before_an_attach() {
     let mut world = World::warm();
     world.attach("load:1", main_ref());
     world.exec("load:1", "edit");
     world.platform.borrow_mut().is_image_current = false;
     world.restart();
-    world.platform.borrow_mut().container.as_mut().unwrap().markers.ready = None;
-    let kept = world.attach("load:1", main_ref());
-    assert!(kept.get("error").is_none() || token(&kept) != "image-stale", "unsaved work stays: {kept}");
+    let kept = world.attach("load:2", main_ref());
+    assert!(kept["user"].is_string(), "unsaved work stays: {kept}");
+    assert_eq!(world.detach("load:1", true)["released"], true);
+    let stale = world.attach("load:2", main_ref());
+    assert_eq!((token(&stale), &stale["status"]), ("image-stale", &json!(503)), "{stale}");
+    assert_eq!(stale["state"], "restoring");
+    world.platform.borrow_mut().is_image_current = true;
+    let attached = world.attach("load:2", main_ref());
+    assert!(attached["user"].is_string(), "{attached}");
 }

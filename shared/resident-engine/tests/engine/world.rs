@@ -63,16 +63,43 @@ pub struct Platform {
     fenced: u64,
     pub released: Vec<Resource>,
     pub free_kib: u64,
+    /// How the object storage moves archives.
+    pub transfers: Transfers,
+    /// Time without a request or an alarm after which the platform stops the container.
+    pub idle_limit_ms: Option<i64>,
+    touched_at: i64,
     /// Failures of the next steps with a name.
     pub failures: Vec<(&'static str, StepFailure)>,
     pub mint_fails: bool,
+    /// For each minted token, whether a cached one was good enough.
+    pub mints: Vec<bool>,
     pub storage_fails: bool,
     /// Names of the steps that ran.
     pub steps: Vec<String>,
+    /// Effects until the container dies, before or after the effect.
+    pub kill_in: Option<(u32, Crash)>,
     /// Effects until the engine stops, before or after the effect.
     pub crash_in: Option<(u32, Crash)>,
     pub is_crashed: bool,
     spawner: LocalSpawner,
+}
+
+/// How the object storage moves an archive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transfers {
+    /// At once.
+    Fast,
+    /// One piece a minute.
+    Slow {
+        /// Pieces.
+        pieces: u64,
+    },
+    /// It answers 503.
+    Fails,
+    /// It sends a part of the archive.
+    Truncates,
+    /// It answers and sends nothing.
+    Hangs,
 }
 
 /// The moment of a crash.
@@ -84,6 +111,18 @@ pub enum Crash {
     After,
 }
 
+/// Counts an effect. Returns the moment of the fault that is due.
+fn count_down(fault: &mut Option<(u32, Crash)>) -> Option<Crash> {
+    match fault {
+        Some((0, _)) => fault.take().map(|(_, moment)| moment),
+        Some((left, _)) => {
+            *left -= 1;
+            None
+        }
+        None => None,
+    }
+}
+
 /// The host of an engine.
 #[derive(Clone)]
 pub struct SimHost(pub Rc<RefCell<Platform>>);
@@ -93,27 +132,74 @@ impl SimHost {
     async fn effect<T>(&self, work: impl FnOnce(&mut Platform) -> T) -> T {
         let crash = {
             let mut platform = self.0.borrow_mut();
-            match &mut platform.crash_in {
-                Some((0, crash)) => {
-                    let crash = *crash;
-                    (platform.crash_in, platform.is_crashed) = (None, true);
-                    Some(crash)
-                }
-                Some((left, _)) => {
-                    *left -= 1;
-                    None
-                }
-                None => None,
-            }
+            platform.touched_at = platform.now;
+            let crash = count_down(&mut platform.crash_in);
+            platform.is_crashed |= crash.is_some();
+            crash
         };
         if crash == Some(Crash::Before) {
             future::pending::<()>().await;
         }
+        let kill = count_down(&mut self.0.borrow_mut().kill_in);
+        if kill == Some(Crash::Before) {
+            self.0.borrow_mut().container = None;
+        }
         let result = work(&mut self.0.borrow_mut());
+        if kill == Some(Crash::After) {
+            self.0.borrow_mut().container = None;
+        }
         if crash == Some(Crash::After) {
             future::pending::<()>().await;
         }
         result
+    }
+}
+
+impl SimHost {
+    /// Waits for the end of a command: `hang` ends with its processes, `sleep` after its milliseconds.
+    async fn wait_for(&self, command: &str, user: &str) -> Result<(), HostError> {
+        let running = || self.0.borrow().container.as_ref().map(|container| container.id.clone());
+        let started = running();
+        if command == "hang" {
+            while self.0.borrow().container.as_ref().is_some_and(|it| !it.killed.contains(user)) {
+                self.sleep(100).await;
+            }
+        }
+        if let Some(ms) = command.strip_prefix("sleep ") {
+            self.sleep(ms.parse().unwrap()).await;
+        }
+        if running() == started { Ok(()) } else { Err(HostError::Replaced) }
+    }
+
+    /// Moves an archive. Returns the end of a step that the object storage failed.
+    async fn transfer(
+        &self,
+        request: &StepRequest,
+        progress: &dyn Fn(u64),
+    ) -> Option<Result<StepEnd, HostError>> {
+        let is_extraction = matches!(request.step.operation, Operation::Extract { .. });
+        if !is_extraction && !matches!(request.step.operation, Operation::Archive { .. }) {
+            return None;
+        }
+        let transfers = self.0.borrow().transfers;
+        match transfers {
+            Transfers::Fast => None,
+            Transfers::Slow { pieces } => {
+                for piece in 2..pieces + 2 {
+                    self.sleep(MINUTE).await;
+                    progress(piece);
+                }
+                None
+            }
+            Transfers::Fails => Some(Err(HostError::Failed("the object storage answered 503".to_owned()))),
+            Transfers::Truncates if is_extraction => {
+                let failure = StepFailure::new(FailureKind::Corrupt, "the archive has another SHA-256");
+                Some(Ok(StepEnd { result: Err(failure), lock_wait_ms: 0, duration_ms: 1 }))
+            }
+            // The platform rejects an object that is shorter than declared.
+            Transfers::Truncates => Some(Err(HostError::Failed("the stream broke off".to_owned()))),
+            Transfers::Hangs => future::pending().await,
+        }
     }
 }
 
@@ -172,13 +258,11 @@ impl Host for SimHost {
     async fn run(&self, request: StepRequest, progress: &dyn Fn(u64)) -> Result<StepEnd, HostError> {
         let name = request.step.name.clone();
         progress(1);
-        let hangs = matches!(&request.step.operation, Operation::ExecCommand { command, .. } if command.as_str() == "hang");
-        if hangs {
-            let Operation::ExecCommand { user, .. } = &request.step.operation else { unreachable!() };
-            let user = user.to_string();
-            while self.0.borrow().container.as_ref().is_some_and(|it| !it.killed.contains(&user)) {
-                self.sleep(100).await;
-            }
+        if let Operation::ExecCommand { user, command, .. } = &request.step.operation {
+            self.wait_for(command.as_str(), &user.to_string()).await?;
+        }
+        if let Some(end) = self.transfer(&request, progress).await {
+            return end;
         }
         self.effect(|platform| {
             platform.steps.push(name.clone());
@@ -219,7 +303,8 @@ impl Host for SimHost {
         format!("https://host/{}.git", resource.slug())
     }
 
-    async fn mint(&self, _: &Resource, _: bool) -> Result<Option<Minted>, HostError> {
+    async fn mint(&self, _: &Resource, may_be_cached: bool) -> Result<Option<Minted>, HostError> {
+        self.0.borrow_mut().mints.push(may_be_cached);
         if self.0.borrow().mint_fails {
             return Err(HostError::Failed("the code host answered 503".to_owned()));
         }
@@ -301,10 +386,15 @@ impl World {
             fenced: 0,
             released: Vec::new(),
             free_kib: 20 << 20,
+            transfers: Transfers::Fast,
+            idle_limit_ms: None,
+            touched_at: 0,
             failures: Vec::new(),
             mint_fails: false,
+            mints: Vec::new(),
             storage_fails: false,
             steps: Vec::new(),
+            kill_in: None,
             crash_in: None,
             is_crashed: false,
             spawner: pool.spawner(),
@@ -371,6 +461,9 @@ impl World {
             let next = [timer, platform.alarm].into_iter().flatten().min();
             let Some(next) = next else { panic!("nothing is due") };
             platform.now = platform.now.max(next);
+            if platform.idle_limit_ms.is_some_and(|limit| platform.now - platform.touched_at > limit) {
+                platform.container = None;
+            }
             let now = platform.now;
             let due = platform.timers.extract_if(.., |(at, _)| *at <= now).collect::<Vec<_>>();
             for (_, timer) in due {
@@ -431,8 +524,13 @@ impl World {
         serde_json::from_str(&text.unwrap_or_else(|| "null".to_owned())).unwrap()
     }
 
+    /// Returns the stored state machine.
+    pub fn lifecycle(&self) -> Json {
+        self.column("lifecycle")
+    }
+
     pub fn state(&self) -> String {
-        self.column("lifecycle")["stage"]["state"].as_str().unwrap_or("none").to_owned()
+        self.lifecycle()["stage"]["state"].as_str().unwrap_or("none").to_owned()
     }
 
     /// Returns the holders of pool users.

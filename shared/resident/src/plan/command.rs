@@ -3,7 +3,7 @@
 use ars_types::RefName;
 
 use super::step::{FETCH_TIMEOUT_MS, Operation, PlanStep, Unprivileged, User, git};
-use crate::layout::{MIRROR, OPS, op_checkout, tree};
+use crate::layout::{MIRROR, op_checkout, op_dir, tree};
 use crate::names::{ExecCommand, LockfileKey, Sha, StrictThreadKey, TableCommand, TreePath};
 use crate::output::{HEAD_BYTES_MAX, READ_MAX_CHARS};
 use crate::pool::PoolUser;
@@ -89,7 +89,7 @@ pub fn op(
 ) -> Vec<PlanStep> {
     let owner = User::pool(user);
     let path = op_checkout(number);
-    let dir = format!("{OPS}/{number}");
+    let dir = op_dir(number);
     let clone = git(MIRROR, &["clone", "--no-hardlinks", "--no-checkout", "--", MIRROR, &path]);
     let make = Operation::MakeDir { path: dir.clone(), mode: PRIVATE_MODE, owner: User::ROOT };
     let mut steps = vec![

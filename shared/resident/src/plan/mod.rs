@@ -18,4 +18,6 @@ pub use command::{
 };
 pub use cycle::{CycleContext, MIRROR_MODE, cycle_step};
 pub use step::{Operation, PlanStep, Root, Unprivileged, User};
-pub use thread::{check, check_credential, checkpoint, evict, install, kill, sweep_deps, write_credential};
+pub use thread::{
+    abandon, check, check_credential, checkpoint, evict, install, kill, sweep_deps, write_credential,
+};

@@ -1,11 +1,11 @@
-//! Plans for trees of threads: check, save, credentials, kill, evict.
+//! Plans for trees of threads: check, save, credentials, kill, evict, abandon.
 
 use ars_types::RefName;
 
 use super::step::{Operation, PlanStep, User};
-use crate::layout::{thread_dir, tree};
+use crate::layout::{op_dir, thread_dir, tree};
 use crate::names::{LockfileKey, Sha, StrictThreadKey, TableCommand};
-use crate::pool::PoolUser;
+use crate::pool::{Holder, PoolUser};
 
 /// Time in which the processes of a user are killed.
 const KILL_STEP_TIMEOUT_MS: i64 = 2_000;
@@ -68,6 +68,20 @@ pub fn evict(
         .push(PlanStep::root("worktree-remove", Operation::RemoveTree { path: thread_dir(thread) }).locked());
     steps.push(PlanStep::root("home-clean", Operation::CleanHome { user }));
     steps
+}
+
+/// Returns the steps that remove what an operation or attach left that did not end.
+/// No command ran in its tree.
+pub fn abandon(user: PoolUser, holder: &Holder) -> Vec<PlanStep> {
+    let path = match holder {
+        Holder::Thread(thread) => thread_dir(thread),
+        Holder::Op(number) => op_dir(*number),
+    };
+    vec![
+        kill(user),
+        PlanStep::root("orphan-remove", Operation::RemoveTree { path }),
+        PlanStep::root("home-clean", Operation::CleanHome { user }),
+    ]
 }
 
 /// Returns the step that removes unused store entries.

@@ -135,6 +135,27 @@ fn arriving_bytes_keep_a_restore_alive() {
     assert!(world.reason().contains("deadline of 25 minutes"), "{}", world.reason());
 }
 
+/// The count begins anew when the archive has arrived and its content is extracted.
+#[test]
+fn any_change_of_the_bytes_is_progress() {
+    let mut world = World::warm();
+    world.stop_runtime();
+    world.attach();
+    world.run_to(Step::RestoreMirror);
+    let (attempt, _) = world.running.unwrap();
+    for bytes in [900, 3, 7, 900] {
+        world.now += 119 * SECOND;
+        world.apply(Input::Progress { attempt, bytes });
+        world.apply(Input::AlarmFired);
+        assert_eq!(world.state(), StateWord::Restoring, "{bytes}");
+    }
+    world.now += 61 * SECOND;
+    world.apply(Input::Progress { attempt, bytes: 900 });
+    world.now += 60 * SECOND;
+    world.apply(Input::AlarmFired);
+    assert!(world.reason().contains("no bytes arrived for 120 s"), "{}", world.reason());
+}
+
 /// The stream of an abandoned restore ends before a rebuild can start.
 #[test]
 fn abandoned_restore_is_cancelled_before_down() {
