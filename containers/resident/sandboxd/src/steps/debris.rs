@@ -1,11 +1,14 @@
 //! Files that an earlier daemon left when it was killed.
 
-use std::{fs, io};
+use std::{fs, io, os::unix::fs::PermissionsExt as _, path::Path};
 
 use ars_resident::layout::{DEPS, STATE, STREAMS, TRANSFERS};
 
 use crate::runtime::Runtime;
 use crate::store::STAGING;
+
+/// Permissions of a folder that is about to be removed.
+const PRIVATE: u32 = 0o700;
 
 /// Removes staging files and credentials.
 /// The scratch folder of an installation stays, because it continues.
@@ -19,11 +22,49 @@ pub(crate) fn remove_debris(runtime: &Runtime) -> io::Result<()> {
             let is_debris =
                 prefixes.iter().any(|prefix| name.as_encoded_bytes().starts_with(prefix.as_bytes()));
             match is_debris {
-                true if entry.file_type()?.is_dir() => fs::remove_dir_all(entry.path())?,
+                true if entry.file_type()?.is_dir() => remove_folder(&entry.path())?,
                 true => fs::remove_file(entry.path())?,
                 false => {}
             }
         }
     }
     Ok(())
+}
+
+/// Removes a folder.
+/// Commands may have made folders in it read-only, which stops every user but root.
+fn remove_folder(folder: &Path) -> io::Result<()> {
+    make_writable(folder)?;
+    fs::remove_dir_all(folder)
+}
+
+/// Permits the removal of the entries of a folder and of all folders in it.
+fn make_writable(folder: &Path) -> io::Result<()> {
+    fs::set_permissions(folder, fs::Permissions::from_mode(PRIVATE))?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        // Links are not followed.
+        if entry.file_type()?.is_dir() {
+            make_writable(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn read_only_folders_become_writable() {
+        let dir = tempfile::tempdir().unwrap();
+        let inner = dir.path().join("a/b");
+        fs::create_dir_all(&inner).unwrap();
+        fs::write(inner.join("file"), "x").unwrap();
+        fs::set_permissions(&inner, fs::Permissions::from_mode(0o500)).unwrap();
+        make_writable(dir.path()).unwrap();
+        assert_eq!(fs::metadata(&inner).unwrap().permissions().mode() & 0o777, PRIVATE);
+        remove_folder(&dir.path().join("a")).unwrap();
+        assert!(!inner.exists());
+    }
 }

@@ -34,10 +34,7 @@ pub(super) async fn install(
     command: &TableCommand,
 ) -> Result<Answer> {
     step.require_root()?;
-    let lock = {
-        let mut installs = step.shared.installs.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(installs.entry(key.clone()).or_default())
-    };
+    let lock = install_lock(step, key);
     let _alone = step.stop.until(lock.lock()).await?;
     if store::has_entry(step.runtime, key) {
         store::touch(step.runtime, key)?;
@@ -222,20 +219,35 @@ pub(super) async fn adopt(step: &StepContext<'_>, key: &LockfileKey) -> Result<A
 }
 
 /// Removes entries that were not used for a day, except `keep`.
+/// Scratch checkouts of abandoned installations go too.
 pub(super) async fn sweep(step: &StepContext<'_>, keep: &[LockfileKey]) -> Result<Answer> {
     step.require_root()?;
     for entry in fs::read_dir(step.runtime.places.real(DEPS)?).context("deps")? {
         let entry = entry.context("deps")?;
-        let Some(key) = entry.file_name().to_str().and_then(|name| LockfileKey::parse(name).ok()) else {
-            continue;
+        let name = entry.file_name();
+        let Some((key, is_scratch)) = name.to_str().and_then(store::key_of) else { continue };
+        let lock = install_lock(step, &key);
+        // An installation of the key runs.
+        let Ok(_alone) = lock.try_lock() else { continue };
+        let used_at = match is_scratch {
+            true => entry.metadata().and_then(|meta| meta.modified()).ok(),
+            false => store::used_at(step.runtime, &key),
         };
-        let is_recent = store::used_at(step.runtime, &key)
-            .is_some_and(|at| at.elapsed().is_ok_and(|idle| idle < UNUSED_MIN));
-        if !keep.contains(&key) && !is_recent {
-            remove_real(step, &entry.path()).await?;
+        let is_recent = used_at.is_some_and(|at| at.elapsed().is_ok_and(|idle| idle < UNUSED_MIN));
+        if !is_recent && (is_scratch || !keep.contains(&key)) {
+            // An entry that is removed in part is not complete any more.
+            let removed = step.runtime.places.real(&store::staging_path(&key))?;
+            fs::rename(entry.path(), &removed).context("deps")?;
+            remove_real(step, &removed).await?;
         }
     }
     Ok(Answer::Done)
+}
+
+/// Returns the lock of the installations of a key.
+fn install_lock(step: &StepContext<'_>, key: &LockfileKey) -> Arc<tokio::sync::Mutex<()>> {
+    let mut installs = step.shared.installs.lock().unwrap_or_else(PoisonError::into_inner);
+    Arc::clone(installs.entry(key.clone()).or_default())
 }
 
 /// A folder for what is replaced.

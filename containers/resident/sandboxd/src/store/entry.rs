@@ -29,6 +29,12 @@ pub(crate) fn scratch_path(key: &LockfileKey) -> String {
     format!("{DEPS}/{SCRATCH}{key}")
 }
 
+/// Returns the key of an entry or scratch checkout by its name, and whether it is a scratch checkout.
+pub(crate) fn key_of(name: &str) -> Option<(LockfileKey, bool)> {
+    let scratch = name.strip_prefix(SCRATCH);
+    Some((LockfileKey::parse(scratch.unwrap_or(name)).ok()?, scratch.is_some()))
+}
+
 /// Returns the path of an entry before its rename.
 pub(crate) fn staging_path(key: &LockfileKey) -> String {
     format!("{DEPS}/{STAGING}{key}-{}", uuid::Uuid::new_v4())

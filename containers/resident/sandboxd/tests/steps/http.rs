@@ -1,14 +1,31 @@
 //! The daemon over HTTP.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    fs,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use ars_auth::Secret;
-use ars_resident::daemon::{Answer, DiskRequest, Job, Status, StepEvent, StepInput, StepRequest};
+use ars_resident::daemon::{
+    Answer, DiskRequest, FailureKind, Header, Job, SecretText, Status, StepEvent, StepInput, StepRequest,
+    Transfer,
+};
 use ars_resident::disk::Sample;
-use ars_resident::names::ExecCommand;
-use ars_resident::plan::exec;
+use ars_resident::layout::MIRROR;
+use ars_resident::names::{BackupId, ExecCommand};
+use ars_resident::plan::{Operation, PlanStep, User, exec};
 use ars_resident::thread::TreeDecision;
 use ars_sandboxd::server::router;
+use axum::{
+    Router,
+    body::{Body, Bytes, to_bytes},
+    extract::Request,
+    http::{Method, header::CONTENT_LENGTH},
+    response::Response,
+};
+use futures::{StreamExt as _, stream};
 use reqwest::{Client, RequestBuilder, StatusCode};
 
 use super::world::{World, is_running, main_ref, pool, thread};
@@ -79,6 +96,90 @@ async fn abandoned_request_leaves_no_process() {
     while is_running("sleep\x00800.25") {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
+}
+
+/// An object storage: it keeps what it is sent, and fails by the name of an object.
+async fn storage() -> String {
+    let kept = Arc::new(Mutex::new(HashMap::<String, Bytes>::new()));
+    let answer = move |request: Request| {
+        let kept = Arc::clone(&kept);
+        async move {
+            let path = request.uri().path().to_owned();
+            let status = |code: u16| Response::builder().status(code);
+            if path == "/broken" {
+                return status(503).body(Body::from("try again")).unwrap();
+            }
+            if request.method() == Method::PUT {
+                let length = request.headers()[CONTENT_LENGTH].to_str().unwrap().to_owned();
+                let body = to_bytes(request.into_body(), usize::MAX).await.unwrap();
+                assert_eq!(length, body.len().to_string(), "a storage needs the length first");
+                kept.lock().unwrap().insert(path, body);
+                return status(200).body(Body::empty()).unwrap();
+            }
+            let body = kept.lock().unwrap()[path.trim_end_matches("/cut").trim_end_matches("/hangs")].clone();
+            let half = stream::iter([Ok::<_, std::io::Error>(body.slice(..body.len() / 2))]);
+            match path.rsplit('/').next() {
+                Some("cut") => status(200)
+                    .header(CONTENT_LENGTH, body.len())
+                    .body(Body::from_stream(half.chain(stream::iter([Err(std::io::Error::other("cut"))]))))
+                    .unwrap(),
+                Some("hangs") => status(200).body(Body::from_stream(half.chain(stream::pending()))).unwrap(),
+                _ => status(200).body(body.into()).unwrap(),
+            }
+        }
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, Router::new().fallback(answer)).await });
+    address
+}
+
+/// The daemon moves an archive itself. One that is cut, or does not arrive, replaces nothing.
+#[tokio::test]
+async fn archive_moves_by_an_address() {
+    let world = World::new(false);
+    world.provision().await;
+    let address = storage().await;
+    let by = |path: &str| Transfer::Url {
+        url: SecretText::new(format!("{address}{path}")),
+        headers: vec![Header { name: "x-signature".into(), value: SecretText::new("s3cret") }],
+    };
+    let run = async |operation: Operation, input: StepInput, timeout_ms: i64| {
+        let user = User::ROOT;
+        world
+            .run(PlanStep { name: "move".into(), user, operation, timeout_ms, needs_lock: true }, input)
+            .await
+    };
+    let backup = || BackupId::parse("one").unwrap();
+    let upload = |path: &str| {
+        let operation = Operation::Archive { path: MIRROR.into(), without: None };
+        run(operation, StepInput::Upload { backup: backup(), to: by(path) }, 60_000)
+    };
+    let sent = upload("/one").await.unwrap();
+    let Answer::Archived { sha256, .. } = sent else { panic!("{sent:?}") };
+    let failed = upload("/broken").await.unwrap_err();
+    assert_eq!(failed.kind, FailureKind::Transfer);
+    assert!(failed.stderr.contains("503") && failed.stderr.contains("try again"), "{failed:?}");
+    assert!(!failed.stderr.contains(&address), "{failed:?}");
+    let download = |path: &str, sha256: &str, timeout_ms| {
+        let operation = Operation::Extract { backup: backup(), path: MIRROR.into() };
+        let input = StepInput::Download { from: by(path), sha256: Some(sha256.to_owned()) };
+        run(operation, input, timeout_ms)
+    };
+    let marked = world.real("/workspace/mirror/before");
+    fs::write(&marked, "").unwrap();
+    for (path, kind) in [
+        ("/broken", FailureKind::Transfer),
+        ("/one/cut", FailureKind::Transfer),
+        ("/one/hangs", FailureKind::Timeout),
+    ] {
+        let failed = download(path, &sha256, 1_000).await.unwrap_err();
+        assert_eq!(failed.kind, kind, "{path}: {failed:?}");
+        assert!(marked.exists(), "{path}");
+    }
+    assert_eq!(download("/one", "00", 60_000).await.unwrap_err().kind, FailureKind::Corrupt);
+    assert!(matches!(download("/one", &sha256, 60_000).await, Ok(Answer::Extracted { .. })));
+    assert!(!marked.exists() && world.real("/workspace/mirror/HEAD").exists());
 }
 
 #[tokio::test]

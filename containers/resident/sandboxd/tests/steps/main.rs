@@ -5,6 +5,7 @@
 mod attach;
 mod checkpoint;
 mod commands;
+mod deps;
 mod hostile;
 mod http;
 mod restore;

@@ -2,12 +2,14 @@
 
 use std::fs;
 
-use ars_resident::daemon::{Answer, FailureKind, Job, StepFailure, StepInput, Transfer};
+use ars_resident::daemon::{Answer, FailureKind, Job, StepFailure, StepInput, StepRequest, Transfer};
 use ars_resident::layout::{CHECKOUT, MIRROR};
 use ars_resident::lifecycle::Step;
 use ars_resident::names::{BackupId, LockfileKey};
 use ars_resident::plan::{CycleContext, Operation, PlanStep, User};
 use ars_resident::thread::TreeDecision;
+use ars_sandboxd::Progress;
+use tokio_util::sync::CancellationToken;
 
 use super::world::{World, main_ref, output, pool, thread};
 
@@ -61,6 +63,31 @@ async fn restored_workspace_equals_the_archived_one() {
             .await;
         assert_eq!(end.stdout, "pad\npad\n", "{end:?}");
     }
+}
+
+/// A stall is judged by these bytes, so both the archive and its content count.
+#[tokio::test]
+async fn progress_counts_archive_and_content() {
+    let world = World::new(false);
+    world.provision().await;
+    let packed = fs::metadata(archive(&world, "snapshot-0")).unwrap().len();
+    let backup = BackupId::parse("snapshot-0").unwrap();
+    let operation = Operation::Extract { backup, path: MIRROR.into() };
+    let step = PlanStep {
+        name: "extract".into(),
+        user: User::ROOT,
+        operation,
+        timeout_ms: 60_000,
+        needs_lock: true,
+    };
+    let input = StepInput::Download { from: Transfer::Engine, sha256: None };
+    let request = StepRequest { job: Job::Cycle { attempt: 2 }, step, input, lock_wait_ms: None };
+    let progress = Progress::default();
+    world.daemon.perform(&request, &progress, &CancellationToken::new()).await.result.unwrap();
+    assert!(progress.bytes() > 2 * packed, "{} of {packed}", progress.bytes());
+    // Nothing is mounted, so nothing can stay mounted.
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    assert!(!mounts.contains(&world.dir.path().display().to_string()), "{mounts}");
 }
 
 /// A damaged archive changes neither the folder nor leaves anything beside it.

@@ -1,0 +1,156 @@
+//! The dependency store: one installation for a key, its continuation, empty entries, the sweep.
+
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, SystemTime},
+};
+
+use ars_resident::daemon::{Answer, FailureKind, Job, Materialised, StepInput, StepRequest};
+use ars_resident::lifecycle::Step;
+use ars_resident::names::{LockfileKey, Sha, TableCommand};
+use ars_resident::plan::{CycleContext, PlanStep, install, sweep_deps};
+use ars_sandboxd::Progress;
+use tokio_util::sync::CancellationToken;
+
+use super::world::{World, git, is_running, main_ref};
+
+const MARKER: &str = "/workspace/.resident/deps-installing";
+
+fn step(key: &LockfileKey, sha: &Sha, command: &str) -> PlanStep {
+    install(key, sha, &TableCommand::parse(command).unwrap())
+}
+
+fn cycle(attempt: u64, step: PlanStep) -> StepRequest {
+    StepRequest { job: Job::Cycle { attempt }, step, input: StepInput::None, lock_wait_ms: None }
+}
+
+async fn until(mut condition: impl FnMut() -> bool) {
+    while !condition() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Marker and scratch checkout of an interrupted installation survive, and the next one uses them.
+#[tokio::test]
+async fn interrupted_installation_continues_in_its_checkout() {
+    for world in World::all() {
+        let provisioned = world.provision().await;
+        let key = LockfileKey::of_listing("other");
+        let go = world.dir.path().join("go");
+        let command = format!(
+            "echo run >> runs; test -e {} || exec tail -f /dev/null; mkdir -p node_modules/x && cp runs node_modules/x",
+            go.display()
+        );
+        let runs = world.real(&format!("/workspace/deps/.scratch-{key}/runs"));
+        let [first, second] = [2, 3].map(|attempt| cycle(attempt, step(&key, &provisioned.sha, &command)));
+        let (progress, token) = (Progress::default(), CancellationToken::new());
+        let interrupting = async {
+            until(|| fs::read_to_string(&runs).is_ok_and(|text| text == "run\n")).await;
+            token.cancel();
+        };
+        let (end, ()) = tokio::join!(world.daemon.perform(&first, &progress, &token), interrupting);
+        assert_eq!(end.result.unwrap_err().kind, FailureKind::Cancelled);
+        assert_eq!(fs::read_to_string(world.real(MARKER)).unwrap(), key.as_str());
+        fs::write(&go, "").unwrap();
+        let end = world.daemon.perform(&second, &progress, &CancellationToken::new()).await;
+        assert_eq!(end.result, Ok(Answer::Materialised { from: Materialised::Install }));
+        let copied = world.real(&format!("/workspace/deps/{key}/node_modules/x/runs"));
+        assert_eq!(fs::read_to_string(copied).unwrap(), "run\nrun\n", "it began again from nothing");
+        assert!(!world.real(MARKER).exists());
+    }
+}
+
+#[tokio::test]
+async fn concurrent_installations_of_a_key_run_once() {
+    let world = World::new(false);
+    let provisioned = world.provision().await;
+    let log = world.dir.path().join("log");
+    let command = format!("echo run >> {}; mkdir -p node_modules/x", log.display());
+    let plan = || step(&LockfileKey::of_listing("other"), &provisioned.sha, &command);
+    let [first, second] = [plan(), plan()].map(|plan| world.run(plan, StepInput::None));
+    let (first, second) = tokio::join!(first, second);
+    let from = [Materialised::Install, Materialised::Store].map(|from| Ok(Answer::Materialised { from }));
+    assert_eq!([first, second], from);
+    assert_eq!(fs::read_to_string(log).unwrap(), "run\n");
+}
+
+#[tokio::test]
+async fn only_a_commit_without_lockfiles_has_an_empty_entry() {
+    let world = World::new(false);
+    let provisioned = world.provision().await;
+    let key = LockfileKey::of_listing("other");
+    // An installation begins with the dependencies of the checkout.
+    let nothing = "rm -rf node_modules packages/a/node_modules";
+    let missing = world.run(step(&key, &provisioned.sha, nothing), StepInput::None).await.unwrap_err();
+    assert!(missing.stderr.contains("no node_modules"), "{missing:?}");
+    let work = world.dir.path().join("work");
+    git(&work, &["rm", "-q", "package-lock.json"]);
+    git(&work, &["commit", "-q", "-m", "bare"]);
+    git(&work, &["push", "-q", "../origin.git", "main"]);
+    world.cycle(Step::Fetch, &CycleContext::default()).await.unwrap();
+    let sha = Sha::parse(git(&work, &["rev-parse", "HEAD"]).trim()).unwrap();
+    let empty = LockfileKey::of_listing("");
+    let installed = world.run(step(&empty, &sha, nothing), StepInput::None).await;
+    assert_eq!(installed, Ok(Answer::Materialised { from: Materialised::Install }));
+    let context = CycleContext { key: Some(&empty), ..CycleContext::default() };
+    assert!(matches!(world.cycle(Step::LinkDeps, &context).await, Ok(Answer::Linked { .. })));
+}
+
+/// The entries of the checkout and of trees stay, and so does what was used within a day.
+#[tokio::test]
+async fn unused_entries_and_checkouts_are_swept() {
+    for world in World::all() {
+        world.provision().await;
+        let old = SystemTime::now() - Duration::from_secs(25 * 60 * 60);
+        let age = |path: &Path| fs::File::open(path).unwrap().set_modified(old).unwrap();
+        let make = |name: &str, is_old: bool| {
+            let folder = world.real(&format!("/workspace/deps/{name}"));
+            fs::create_dir_all(folder.join("node_modules")).unwrap();
+            for marker in [".complete", ".used"] {
+                fs::write(folder.join(marker), "").unwrap();
+            }
+            if is_old {
+                age(&folder.join(".used"));
+                age(&folder);
+            }
+            folder
+        };
+        let [kept, unused, recent, left] = ["kept", "unused", "recent", "left"].map(LockfileKey::of_listing);
+        let stay = [
+            make(kept.as_str(), true),
+            make(recent.as_str(), false),
+            make(&format!(".scratch-{recent}"), false),
+        ];
+        let go = [make(unused.as_str(), true), make(&format!(".scratch-{left}"), true)];
+        world.run(sweep_deps(vec![kept]), StepInput::None).await.unwrap();
+        assert!(stay.iter().all(|path| path.exists()), "{stay:?}");
+        assert!(!go.iter().any(|path| path.exists()), "{go:?}");
+    }
+}
+
+/// A process that a build left behind would change the checkout while it is cleaned.
+#[tokio::test]
+async fn update_ends_processes_in_the_checkout() {
+    for world in World::all() {
+        let provisioned = world.provision().await;
+        let mark = format!("90{}.25", u8::from(world.has_users));
+        let text = format!(
+            "setsid sh -c 'echo > dist; exec sleep {mark}' & until test -e dist; do sleep 0.01; done"
+        );
+        let build = TableCommand::parse(text).unwrap();
+        let main = main_ref();
+        let context = CycleContext {
+            git_ref: Some(&main),
+            sha: Some(&provisioned.sha),
+            build: Some(&build),
+            ..CycleContext::default()
+        };
+        fs::remove_dir_all(world.real("/workspace/checkout/dist")).unwrap();
+        world.cycle(Step::Build, &context).await.unwrap();
+        let mark = format!("sleep\0{mark}");
+        until(|| is_running(&mark)).await;
+        world.cycle(Step::CheckoutUpdate, &context).await.unwrap();
+        assert!(!is_running(&mark));
+    }
+}
