@@ -15,6 +15,8 @@ use ars_resident::names::Resource;
 use ars_resident::wire::Route;
 use ars_resident_local::{LocalResidents, Settings};
 use ars_sandboxd::{Confine, Confined, Place};
+use ars_sql::Sql as _;
+use ars_sql_native::NativeSql;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -53,8 +55,27 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
+/// Opens the residents of a world's data directory.
+fn open(world: &Path) -> LocalResidents {
+    let origin = world.join("origin.git").display().to_string();
+    let residents = LocalResidents::open(Settings {
+        folder: world.join("data"),
+        confine: Arc::new(|_| Arc::new(Open)),
+        environment: vec![("PATH".to_owned(), PATH.to_owned())],
+        origins: Arc::new(move |resource: &Resource| (resource.as_str() == RESOURCE).then(|| origin.clone())),
+        build: "test".to_owned(),
+    });
+    residents.unwrap()
+}
+
 impl World {
     fn new() -> Self {
+        let mut world = Self::unopened();
+        world.start();
+        world
+    }
+
+    fn unopened() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("source");
         fs::create_dir(&source).unwrap();
@@ -70,9 +91,7 @@ impl World {
         git(folder.path(), &["clone", "--quiet", "--bare", "source", "origin.git"]);
         git(&source, &["remote", "add", "origin", "../origin.git"]);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let mut world = Self { folder, residents: None, runtime };
-        world.start();
-        world
+        Self { folder, residents: None, runtime }
     }
 
     fn data(&self) -> PathBuf {
@@ -82,17 +101,7 @@ impl World {
     /// Opens the residents of the data directory, as another process would.
     fn start(&mut self) {
         self.residents = None;
-        let origin = self.folder.path().join("origin.git").display().to_string();
-        let residents = LocalResidents::open(Settings {
-            folder: self.data(),
-            confine: Arc::new(|_| Arc::new(Open)),
-            environment: vec![("PATH".to_owned(), PATH.to_owned())],
-            origins: Arc::new(move |resource: &Resource| {
-                (resource.as_str() == RESOURCE).then(|| origin.clone())
-            }),
-            build: "test".to_owned(),
-        });
-        self.residents = Some(residents.unwrap());
+        self.residents = Some(open(self.folder.path()));
     }
 
     fn send(&self, route: Route, fields: Value) -> Value {
@@ -286,4 +295,91 @@ fn stop_ends_commands_before_the_disk_is_removed() {
         let (stopped, ended) = (stopped.unwrap().body, ended.unwrap().body);
         assert!(ended["error"].as_str().unwrap().starts_with("runtime-replaced"), "{stopped:#} {ended:#}");
     });
+}
+
+/// The variable with the folder of the world that this process serves until it is killed.
+const HOSTED: &str = "ARS_TEST_HOSTED_WORLD";
+/// The test that starts itself as such a process.
+const KILLED: &str = "killed_process_continues_at_every_step";
+/// Steps of provisioning that started before the process is killed.
+/// Beyond the last one, a thread is at work.
+const KILLS: [u64; 9] = [2, 4, 6, 8, 10, 12, 14, 16, u64::MAX];
+
+/// Onboards, lets a thread work, and waits for its end.
+fn host(world: PathBuf) {
+    let hosted = World {
+        residents: Some(open(&world)),
+        // Within the world, which its creator removes.
+        folder: tempfile::tempdir_in(&world).unwrap(),
+        runtime: tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap(),
+    };
+    hosted.onboard();
+    hosted.warm();
+    hosted.thread(Route::Attach, "load:1", json!({ "refHint": "main" }));
+    let written = hosted.thread(Route::Write, "load:1", json!({ "path": "notes.txt", "content": "work\n" }));
+    assert_eq!(written["ok"], true, "{written:#}");
+    hosted.exec("load:1", &format!("touch {}; exec sleep 1000.75", world.join("at-work").display()));
+}
+
+/// Returns the number of steps that started, and the current one.
+fn progress(world: &Path) -> (u64, String) {
+    let database = world.join("data/acme/app/state.sqlite3");
+    let read = || {
+        let text = NativeSql::open(&database).ok()?.text("SELECT lifecycle FROM resident", &[]).ok()??;
+        let state: Value = serde_json::from_str(&text).ok()?;
+        Some((state["attempts"].as_u64()?, state["cycle"]["step"].as_str().unwrap_or("none").to_owned()))
+    };
+    database.exists().then(read).flatten().unwrap_or_default()
+}
+
+/// Kills a process at a number of started steps, and continues in this process.
+/// Returns the step at its death.
+fn kill_and_continue(kill_at: u64) -> String {
+    let mut world = World::unopened();
+    let folder = world.folder.path().to_owned();
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", KILLED])
+        .env(HOSTED, &folder)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    while progress(&folder).0 < kill_at && !folder.join("at-work").exists() {
+        assert!(start.elapsed() < TIMEOUT && child.try_wait().unwrap().is_none(), "{:?}", progress(&folder));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let step = progress(&folder).1;
+    let is_at_work = folder.join("at-work").exists();
+    world.start();
+    world.warm();
+    let thread = if is_at_work { "load:1" } else { "load:2" };
+    let attached = world.thread(Route::Attach, thread, json!({ "refHint": "main" }));
+    assert_eq!(
+        (attached["recreated"].as_bool(), is_at_work),
+        (Some(false), is_at_work),
+        "{step}: {attached:#}"
+    );
+    let ran = world.exec(thread, "cat README.md node_modules/dep/index.js dist/README.md");
+    assert_eq!(ran["stdout"], "hello\n1\nhello\n", "{step}: {ran:#}");
+    if is_at_work {
+        assert_eq!(world.thread(Route::Read, thread, json!({ "path": "notes.txt" }))["content"], "work\n");
+        let processes = world.exec(thread, "grep -lz '^1000.75' /proc/[0-9]*/cmdline");
+        assert_eq!(processes["stdout"], "", "the killed command runs");
+    }
+    step
+}
+
+/// `kill -9` at any step of provisioning or under a running command.
+/// Another process continues on the disk.
+#[test]
+fn killed_process_continues_at_every_step() {
+    if let Some(world) = std::env::var_os(HOSTED) {
+        return host(world.into());
+    }
+    let threads = KILLS.map(|kill_at| std::thread::spawn(move || kill_and_continue(kill_at)));
+    let steps = threads.map(|thread| thread.join().unwrap());
+    let distinct: std::collections::BTreeSet<_> = steps.iter().collect();
+    assert!(distinct.len() >= 5, "{steps:?}");
 }
