@@ -49,5 +49,7 @@ holds! {
     comments_and_test_names_are_plain: language::check(&tree());
     citations_lead_somewhere: citations::check(&tree());
     reference_matches_the_code: reference::check(&tree());
+    named_tests_exist: evidence::check(&tree());
+    image_versions_are_exact_and_verified: images::check(&tree());
     request_text_passes_few_files: request_path::check(&tree());
 }

@@ -17,10 +17,6 @@ const PAGES: &str = "docs/reference/";
 const ROUTER: &str = "containers/bot/http/src/router.rs";
 /// The file that lists the state Worker's routes.
 const STATE: &str = "shared/wire/src/state.rs";
-/// The notes on the platform, which name their tests.
-const PLATFORM: &str = "docs/platform.md";
-/// Underscores from which a name in them is a test's.
-const MIN_UNDERSCORES: usize = 3;
 /// Folders of the code that reads environment variables, or forwards them to the bot.
 const READERS: [&str; 5] = [
     "containers/bot/app/src/",
@@ -38,7 +34,6 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     found.extend(variants(tree, "NoteKind", "Run notes"));
     found.extend(environment(tree));
     found.extend(limits(tree));
-    found.extend(evidence(tree));
     found
 }
 
@@ -290,30 +285,6 @@ fn limits(tree: &Tree) -> Vec<Violation> {
     found
 }
 
-/// Every test that the notes on the platform name is there.
-fn evidence(tree: &Tree) -> Vec<Violation> {
-    let Some(notes) = tree.text(PLATFORM) else { return Vec::new() };
-    let is_test = |text: &str| {
-        text.matches('_').count() >= MIN_UNDERSCORES
-            && text == text.to_lowercase()
-            && !text.contains(['/', ' ', '.'])
-    };
-    let mut found = Vec::new();
-    for (index, line) in notes.lines().enumerate() {
-        for name in quoted(line).filter(|text| is_test(text)) {
-            let function = format!("fn {name}(");
-            if !tree
-                .sources
-                .iter()
-                .any(|source| tree.text(&source.path).is_some_and(|text| text.contains(&function)))
-            {
-                found.push(at(PLATFORM, index + 1, format!("no test is called `{name}`")));
-            }
-        }
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -382,14 +353,5 @@ mod tests {
         assert_eq!(with("| text | 4,000 | `MAX_TEXT` |"), 0);
         assert_eq!(with("| text | 5,000 | `MAX_TEXT` |"), 2);
         assert_eq!(with(""), 1);
-    }
-
-    #[test]
-    fn unknown_test_of_the_platform_notes_is_reported() {
-        let tree = planted(&[
-            (PLATFORM, "`a_test_that_is_gone`, `a_test_that_is`, `two_words`\n"),
-            ("a/src/lib.rs", "//! x\nfn a_test_that_is() {}\n"),
-        ]);
-        assert_eq!(evidence(&tree), ["docs/platform.md:1: no test is called `a_test_that_is_gone`"]);
     }
 }
