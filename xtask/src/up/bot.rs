@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
+use std::net::Ipv4Addr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -15,11 +16,13 @@ use ars_workerd::repo_root;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Deserialize;
 
+use super::code_host::RehearsalHost;
 use super::data_dir::DataDir;
-use super::http;
+use super::environment::set;
 use super::options::{Options, Store};
 use super::secrets::{DASHBOARD_TOKEN, INGRESS_TOKENS, MEMORY_TOKEN, Secrets};
 use super::signals::Signals;
+use super::{http, ports};
 use crate::cargo::Target;
 
 /// The bot's binary.
@@ -30,6 +33,11 @@ const REHEARSAL: &str = "xtask/sample/rehearsal.toml";
 const SKILLS: &str = "containers/bot/skills";
 /// The variable that names the bot's folder of skills; the environment's own wins.
 const SKILLS_DIR: &str = "SERVICE_SKILLS_DIR";
+
+/// The base of links to run pages, which pull requests have; the environment's own wins.
+const PUBLIC_BASE_URL: &str = "PUBLIC_BASE_URL";
+/// Its name among the kept ports.
+const PART: &str = "bot";
 
 /// The variable that names the file with the commit and the time of the build.
 const BUILD_STAMP: &str = "ARS_BUILD_STAMP";
@@ -55,6 +63,8 @@ pub struct Launch<'a> {
     pub secrets: &'a Secrets,
     /// The state Worker's address, when there is one.
     pub state_url: Option<String>,
+    /// The rehearsal host, when there is one.
+    pub code_host: Option<&'a RehearsalHost>,
     /// The configuration.
     pub config: &'a Path,
 }
@@ -78,7 +88,8 @@ impl Bot {
         // Read at each start, not compiled in: a new commit alone must not rebuild the bot.
         let stamp = launch.data.join("build.json");
         fs::write(&stamp, ars_engine::stamp().to_string())?;
-        let mut child = command(launch)
+        let port = ports::choose(launch.data, PART, Ipv4Addr::LOCALHOST, launch.options.bot_port())?;
+        let mut child = command(launch, port)
             .env(BUILD_STAMP, &stamp)
             .stdout(Stdio::piped())
             .stderr(log.try_clone()?)
@@ -145,10 +156,11 @@ impl Drop for Bot {
     }
 }
 
-fn command(launch: &Launch<'_>) -> Command {
+fn command(launch: &Launch<'_>, port: u16) -> Command {
     let mut ars = Command::new(launch.ars);
+    let address = format!("127.0.0.1:{port}");
     ars.arg("serve")
-        .args(["--listen", &format!("127.0.0.1:{}", launch.options.bot_port())])
+        .args(["--listen", &address])
         .arg("--data-dir")
         .arg(launch.data.bot())
         .args(["--store", if launch.options.store == Store::Worker { "worker" } else { "embedded" }])
@@ -162,6 +174,10 @@ fn command(launch: &Launch<'_>) -> Command {
     if std::env::var_os(SKILLS_DIR).is_none() {
         ars.env(SKILLS_DIR, repo_root().join(SKILLS));
     }
+    if set(PUBLIC_BASE_URL).is_none() {
+        ars.env(PUBLIC_BASE_URL, format!("http://{address}"));
+    }
+    ars.envs(launch.code_host.iter().flat_map(|host| host.variables()));
     if let Some(model) = &launch.options.model {
         ars.args(["--model", model]);
     }

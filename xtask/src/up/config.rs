@@ -92,7 +92,8 @@ pub fn has_proxy(variable: impl Fn(&str) -> Option<String>) -> bool {
 }
 
 /// Returns the configuration file of the bot: the user's own, if it needs no addition.
-pub fn write(options: &Options, data: &DataDir, sample: &Path) -> Result<PathBuf> {
+/// `sample` is the origin of the sample repository.
+pub fn write(options: &Options, data: &DataDir, sample: &str) -> Result<PathBuf> {
     let found = Effective::of(options)?;
     if let Some(own) = options.config.as_ref().filter(|_| !options.offers_sample() && !found.is_changed) {
         return Ok(own.clone());
@@ -119,8 +120,8 @@ pub fn format(path: &Path) -> &'static str {
 }
 
 /// Appended, so that the lines the bot may complain about keep their numbers.
-fn with_sample(text: &str, sample: &Path) -> Result<String> {
-    let origin = serde_json::to_string(&sample.to_string_lossy())?;
+fn with_sample(text: &str, sample: &str) -> Result<String> {
+    let origin = serde_json::to_string(sample)?;
     Ok(format!("{}\n\n[[repositories]]\nname = \"{}\"\norigin = {origin}\n", text.trim_end(), sample::NAME))
 }
 
@@ -133,7 +134,7 @@ mod tests {
         let own =
             "[[repositories]]\nname = \"acme/app\"\norigin = \"/srv/app\"\n[defaults]\nagent = \"coding\"\n";
         for text in [OWN, own] {
-            let table: toml::Table = with_sample(text, Path::new("/a \"b\"/c")).unwrap().parse().unwrap();
+            let table: toml::Table = with_sample(text, "/a \"b\"/c").unwrap().parse().unwrap();
             let last = table["repositories"].as_array().unwrap().last().unwrap();
             assert_eq!(
                 (last["name"].as_str(), last["origin"].as_str()),

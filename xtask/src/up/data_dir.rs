@@ -48,6 +48,11 @@ impl DataDir {
         self.path.join("state")
     }
 
+    /// Where the rehearsal host keeps its repositories.
+    pub fn code_host(&self) -> PathBuf {
+        self.path.join("code-host")
+    }
+
     /// Returns the edge Worker's name, which is part of its container's name and differs by directory.
     pub fn edge_name(&self) -> String {
         let digest = Sha256::digest(self.path.as_os_str().as_encoded_bytes());

@@ -1,4 +1,5 @@
-//! The main job, once, in front of the user: a coding request on the sample project, followed live.
+//! The main job, once, in front of the user: a coding request and the review of its pull request.
+//! Both runs are followed live.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -7,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
+use super::code_host::Place;
 use super::dashboard::Dashboard;
 use super::secrets::Token;
 use super::signals::Signals;
@@ -30,6 +32,27 @@ pub struct Trees {
     pub config: PathBuf,
 }
 
+/// A run of the demonstration.
+struct Run {
+    id: String,
+    thread: String,
+}
+
+impl Run {
+    fn page(&self) -> String {
+        format!("/runs/{}", self.id)
+    }
+}
+
+/// What a request waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    /// The beginning of its run.
+    Run,
+    /// The answer.
+    Answer,
+}
+
 /// The parts of a demonstration.
 pub struct Demo {
     /// The bot's binary, which is also its command line.
@@ -40,6 +63,8 @@ pub struct Demo {
     pub dashboard: Dashboard,
     /// The working trees; none of a bot in a container, which works on no repository.
     pub trees: Option<Trees>,
+    /// The rehearsal host, which then has the sample.
+    pub code_host: Option<Place>,
     /// No model is configured, so a script stands in for one.
     pub is_rehearsal: bool,
 }
@@ -73,29 +98,43 @@ impl Demo {
             };
             println!("OPENAI_API_KEY for a real one). Everything it does is real: {real}.\n");
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let body = json!({
-            "text": match self.trees {
-                Some(_) => format!("agent:coding repo:{} {request}", sample::NAME),
-                None => format!("agent:general {request}"),
-            },
-            // Each demonstration starts with a new working tree.
-            "thread": format!("demo-{}", now.as_millis()),
+        let Some(trees) = &self.trees else {
             // The pages of runs are not for callers behind the edge: there the answer itself is waited for.
-            "async": self.trees.is_some(),
-        });
-        let (status, answer) = http::dispatch(&self.bot, &caller.token, &body)?;
-        let Some(trees) = &self.trees else { return show_reply(status, &answer) };
+            let (status, answer) = self.ask(caller, &format!("agent:general {request}"), Wait::Answer)?;
+            return show_reply(status, &answer);
+        };
+        let run = self.follow(caller, &format!("agent:coding repo:{} {request}", sample::NAME))?;
+        self.show_changes(&run.thread, trees)?;
+        if let Some(host) = &self.code_host {
+            self.show_pull_request(caller, host, &run)?;
+        }
+        println!("─────────────────────────────────────────────────────────────────────────────");
+        println!("the run's page: {}", self.dashboard.link(&run.page()));
+        Ok(())
+    }
+
+    /// Sends a request in a thread of its own.
+    fn ask(&self, caller: &Token, text: &str, wait: Wait) -> Result<(u16, Value)> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        // Each demonstration starts with a new working tree.
+        let thread = format!("demo-{}", now.as_millis());
+        let body = json!({ "text": text, "thread": thread, "async": wait == Wait::Run });
+        http::dispatch(&self.bot, &caller.token, &body)
+    }
+
+    /// Sends a request and shows its run live.
+    fn follow(&self, caller: &Token, request: &str) -> Result<Run> {
+        let (status, answer) = self.ask(caller, request, Wait::Run)?;
         if status != ACCEPTED {
             bail!(
                 "POST /ingress answered {status}: {}",
                 answer["reply"].as_str().unwrap_or(&answer.to_string())
             );
         }
-        let run = text(&answer, "runId")?;
-        let page = format!("/runs/{run}");
+        let run =
+            Run { id: text(&answer, "runId")?.to_owned(), thread: text(&answer, "threadKey")?.to_owned() };
         let viewer = self.dashboard.token.as_deref();
-        let live = http::live_page(&self.bot, viewer, run)?.unwrap_or_else(|| page.clone());
+        let live = http::live_page(&self.bot, viewer, &run.id)?.unwrap_or_else(|| run.page());
         println!("watch it in a browser: {}\n", self.dashboard.link(&live));
         let mut watch = self.ars(&["watch", &format!("{}{live}", self.bot)]);
         if let Some(viewer) = viewer {
@@ -103,9 +142,27 @@ impl Demo {
         }
         let watched = watch.status().context("ars watch")?;
         ensure!(watched.success(), "ars watch ended with {watched}");
-        self.show_changes(text(&answer, "threadKey")?, trees)?;
-        println!("─────────────────────────────────────────────────────────────────────────────");
-        println!("the run's page: {}", self.dashboard.link(&page));
+        Ok(run)
+    }
+
+    /// Shows the pull request of a run, and has it reviewed.
+    fn show_pull_request(&self, caller: &Token, host: &Place, run: &Run) -> Result<()> {
+        println!("\n── its pull request, on the rehearsal host ─────────────────────────────────");
+        let Some(pull) = host.opened_by(&run.id)? else {
+            println!("none: the run handed over no commits with a description");
+            return Ok(());
+        };
+        println!("{}", pull.lines.join("\n"));
+        println!("\n── its review ──────────────────────────────────────────────────────────────");
+        let request = format!("Review pull request {}#{}", sample::NAME, pull.number);
+        println!("{request}\n");
+        let review = self.follow(caller, &format!("agent:review {request}"))?;
+        let posted = host.reviews_of(&pull)?;
+        println!("\nreviews posted on #{}: {}", pull.number, posted.len());
+        for line in posted.iter().flat_map(|body| body.lines()).filter(|line| !line.starts_with("<!--")) {
+            println!("  │ {line}");
+        }
+        println!("the review's page: {}", self.dashboard.link(&review.page()));
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! The little HTTP that `up` and `bench` speak to the bot.
+//! The little HTTP that `up` and `bench` speak.
 
 use std::io::{BufRead, BufReader};
 use std::time::{Duration, Instant};
@@ -40,6 +40,15 @@ pub fn metrics(bot: &str) -> Result<String> {
 /// Posts a request to the ingress.
 pub fn dispatch(bot: &str, token: &str, body: &Value) -> Result<(u16, Value)> {
     post(&format!("{bot}/ingress"), token, body)
+}
+
+/// Gets JSON without a credential.
+pub fn get(url: &str) -> Result<(u16, Value)> {
+    let path = url.splitn(4, '/').nth(3).unwrap_or_default();
+    let mut answer = agent().get(url).call().with_context(|| format!("GET /{path}"))?;
+    let status = answer.status().as_u16();
+    let text = answer.body_mut().read_to_string().with_context(|| format!("GET /{path}"))?;
+    Ok((status, serde_json::from_str(&text).unwrap_or(Value::String(text))))
 }
 
 /// Posts JSON with a bearer; an answer that is not JSON is returned as text.

@@ -1,9 +1,10 @@
 //! `cargo xtask up`: sets everything up, demonstrates the service's main job, and serves until a stop.
 //!
-//! Order: build, state Worker, bot, edge, readiness, demonstration, serving. On Ctrl-C, SIGTERM, a failed step or the
-//! end of a part, all started parts are stopped in reverse order.
+//! Order: build, code host, state Worker, bot, edge, readiness, demonstration, serving. On Ctrl-C, SIGTERM, a failed
+//! step or the end of a part, all started parts are stopped in reverse order.
 
 mod bot;
+mod code_host;
 mod config;
 mod containers;
 mod dashboard;
@@ -13,6 +14,7 @@ mod environment;
 pub mod http;
 mod interrupted;
 mod options;
+mod ports;
 mod ready;
 mod sample;
 mod secrets;

@@ -21,8 +21,8 @@ pub struct Options {
     /// Run the bot as deployed: in a container behind the edge Worker (Linux; Docker, or root on Debian)
     #[arg(long, conflicts_with = "model")]
     pub containers: bool,
-    /// The bot's port, followed by those of the state and edge Workers; free ports when left out
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=65533))]
+    /// The bot's port; state Worker, edge and code host use the next three (free ports when left out)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=65532))]
     pub port_base: Option<u16>,
     /// Keeps everything this command makes; `.ars` in the checkout when left out
     #[arg(long, value_name = "DIR")]
@@ -74,25 +74,30 @@ impl Options {
     /// Rejects ports in use before anything is built.
     fn check_ports(&self) -> Result<()> {
         let Some(base) = self.port_base else { return Ok(()) };
-        let needed = if self.store == Store::Worker { base..=base + 2 } else { base..=base };
-        for port in needed {
+        let workers = if self.store == Store::Worker { base + 1..=base + 2 } else { base..=base };
+        for port in workers.chain([base, base + 3]) {
             TcpListener::bind((Ipv4Addr::LOCALHOST, port))
                 .with_context(|| format!("port {port} cannot be had (--port-base)"))?;
         }
         Ok(())
     }
 
-    /// The bot's port; 0 lets the system choose.
-    pub fn bot_port(&self) -> u16 {
-        self.port_base.unwrap_or(0)
+    /// The bot's port, unless it is free to choose.
+    pub fn bot_port(&self) -> Option<u16> {
+        self.port_base
     }
 
-    /// The edge Worker's port.
+    /// The rehearsal host's port, unless it is free to choose.
+    pub fn code_host_port(&self) -> Option<u16> {
+        self.port_base.map(|base| base + 3)
+    }
+
+    /// The edge Worker's port; 0 lets the system choose.
     pub fn edge_port(&self) -> u16 {
         self.port_base.map_or(0, |base| base + 2)
     }
 
-    /// The state Worker's port.
+    /// The state Worker's port; 0 lets the system choose.
     pub fn state_port(&self) -> u16 {
         self.port_base.map_or(0, |base| base + 1)
     }
@@ -129,11 +134,11 @@ mod tests {
     fn ports_follow_the_base_or_are_free() {
         let ports = |line: &[&str]| {
             let options = options(line);
-            (options.bot_port(), options.state_port(), options.edge_port())
+            (options.bot_port(), options.state_port(), options.edge_port(), options.code_host_port())
         };
-        assert_eq!(ports(&["--port-base", "8787"]), (8787, 8788, 8789));
-        assert_eq!(ports(&[]), (0, 0, 0));
-        for none in ["65534", "65535"] {
+        assert_eq!(ports(&["--port-base", "8787"]), (Some(8787), 8788, 8789, Some(8790)));
+        assert_eq!(ports(&[]), (None, 0, 0, None));
+        for none in ["65533", "65535"] {
             assert!(Line::try_parse_from(["up", "--port-base", none]).is_err());
         }
     }

@@ -6,6 +6,7 @@ use std::io::ErrorKind;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
+use super::code_host::Place;
 use super::dashboard::Dashboard;
 use super::data_dir::write_private;
 use super::options::Options;
@@ -31,6 +32,8 @@ pub struct Addresses {
     pub state: Option<String>,
     /// The edge Worker, when there is one.
     pub edge: Option<String>,
+    /// The rehearsal host, when there is one.
+    pub code_host: Option<Place>,
 }
 
 /// Writes the file.
@@ -51,6 +54,9 @@ fn content(addresses: &Addresses, dashboard: &Dashboard, secrets: &Secrets) -> R
     }
     if let Some(url) = &addresses.edge {
         ready["edge"] = json!({"url": url});
+    }
+    if let Some(place) = &addresses.code_host {
+        ready["codeHost"] = place.ready();
     }
     ready["tokens"] = serde_json::to_value(&secrets.tokens)?;
     Ok(ready)
@@ -75,9 +81,16 @@ mod tests {
         let embedded = content(&addresses, &pages, &secrets).unwrap();
         let dashboard = json!({"url": "http://b/runs", "mode": "none", "token": null});
         assert_eq!(embedded, json!({"bot": {"url": "http://b", "dashboard": dashboard}, "tokens": {}}));
-        let whole = Addresses { state: Some("http://w".into()), edge: Some("http://e".into()), ..addresses };
+        let place = Place { url: "http://c".into(), root: "/d/code-host".into() };
+        let whole = Addresses {
+            state: Some("http://w".into()),
+            edge: Some("http://e".into()),
+            code_host: Some(place),
+            ..addresses
+        };
         let whole = content(&whole, &pages, &secrets).unwrap();
         assert_eq!(whole["state"], json!({"url": "http://w", "token": "s"}));
         assert_eq!(whole["edge"], json!({"url": "http://e"}));
+        assert_eq!(whole["codeHost"], json!({"git": "http://c", "root": "/d/code-host"}));
     }
 }

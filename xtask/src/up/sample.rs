@@ -1,7 +1,7 @@
 //! The sample project: a small real one, with a history and a failing test.
 //!
 //! Its files are in `xtask/sample/tally`, its commits here; the last one adds the test. It is created at each start
-//! and replaces a different one, which is kept aside.
+//! and replaces one with another history of `main`, which is kept aside. On the rehearsal host it is a bare repository.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,22 +62,43 @@ const COMMITS: [Commit; 5] = [
     },
 ];
 
+/// Where the project is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Home {
+    /// In the data directory, with a working tree.
+    DataDirectory,
+    /// Among the bare repositories of the rehearsal host.
+    RehearsalHost,
+}
+
 /// Creates the project and returns the path of its repository.
-pub fn make(data: &DataDir) -> Result<PathBuf> {
-    let folder = data.join("sample");
-    let place = folder.join("tally");
-    let made = folder.join(".making");
-    if made.exists() {
-        fs::remove_dir_all(&made)?;
+pub fn make(data: &DataDir, home: Home) -> Result<PathBuf> {
+    let (folder, name) = match home {
+        Home::DataDirectory => (data.join("sample"), "tally"),
+        Home::RehearsalHost => (data.code_host().join("sample"), "tally.git"),
+    };
+    let place = folder.join(name);
+    let (tree, bare) = (folder.join(".making"), folder.join(".making-bare"));
+    for unfinished in [&tree, &bare].into_iter().filter(|path| path.exists()) {
+        fs::remove_dir_all(unfinished)?;
     }
-    create(&made).context("the sample project cannot be made")?;
+    create(&tree).context("the sample project cannot be made")?;
+    let made = match home {
+        Home::DataDirectory => tree,
+        Home::RehearsalHost => {
+            git(&folder, &["clone", "--quiet", "--bare", ".making", ".making-bare"], None)?;
+            fs::remove_dir_all(&tree)?;
+            bare
+        }
+    };
     if place.exists() {
         let found = git(&place, &["rev-parse", "HEAD"], None).unwrap_or_default();
         if found == git(&made, &["rev-parse", "HEAD"], None)? {
             fs::remove_dir_all(&made)?;
             return Ok(place);
         }
-        let aside = (1..).map(|n| folder.join(format!("tally-before-{n}"))).find(|path| !path.exists());
+        let free = |n: u32| folder.join(name.replacen("tally", &format!("tally-before-{n}"), 1));
+        let aside = (1..).map(free).find(|path| !path.exists());
         fs::rename(&place, aside.context("no name is free")?)?;
     }
     fs::rename(&made, &place)?;
@@ -140,7 +161,7 @@ mod tests {
     fn made() -> (tempfile::TempDir, DataDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let data = DataDir::claim(Some(dir.path())).unwrap();
-        let place = make(&data).unwrap();
+        let place = make(&data, Home::DataDirectory).unwrap();
         (dir, data, place)
     }
 
@@ -187,12 +208,28 @@ mod tests {
         let (_dir, data, place) = made();
         let head = git(&place, &["rev-parse", "HEAD"], None).unwrap();
         fs::write(place.join("untracked"), "mine").unwrap();
-        make(&data).unwrap();
+        make(&data, Home::DataDirectory).unwrap();
         assert!(place.join("untracked").exists(), "an equal sample is left as it is");
         git(&place, &["add", "--all"], None).unwrap();
         git(&place, &["commit", "--quiet", "--message", "mine"], None).unwrap();
-        make(&data).unwrap();
+        make(&data, Home::DataDirectory).unwrap();
         assert_eq!(git(&place, &["rev-parse", "HEAD"], None).unwrap(), head);
         assert!(data.join("sample/tally-before-1/untracked").exists());
+    }
+
+    #[test]
+    fn bare_sample_keeps_its_other_branches() {
+        let (_dir, data, tree) = made();
+        let place = make(&data, Home::RehearsalHost).unwrap();
+        assert_eq!(place, data.code_host().join("sample/tally.git"));
+        let head = |place: &Path| git(place, &["rev-parse", "main"], None).unwrap();
+        assert_eq!(head(&place), head(&tree));
+        git(&place, &["branch", "ars/r1/fix", "main~1"], None).unwrap();
+        make(&data, Home::RehearsalHost).unwrap();
+        assert!(git(&place, &["rev-parse", "ars/r1/fix"], None).is_ok());
+        git(&place, &["update-ref", "refs/heads/main", "main~1"], None).unwrap();
+        make(&data, Home::RehearsalHost).unwrap();
+        assert_eq!(head(&place), head(&tree));
+        assert!(data.code_host().join("sample/tally-before-1.git").exists());
     }
 }

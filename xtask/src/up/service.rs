@@ -10,6 +10,7 @@ use ars_workerd::Workerd;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 use super::bot::{self, Bot, Launch};
+use super::code_host::{self, RehearsalHost};
 use super::containers::Contained;
 use super::dashboard::Dashboard;
 use super::data_dir::DataDir;
@@ -18,6 +19,7 @@ use super::environment::set;
 use super::interrupted::Interrupted;
 use super::options::{Options, Store};
 use super::ready::{self, Addresses};
+use super::sample::Home;
 use super::secrets::{Secrets, Token};
 use super::signals::Signals;
 use super::{config, sample, stale_processes, workers};
@@ -65,10 +67,26 @@ struct Up<'a> {
 }
 
 impl Up<'_> {
+    /// The rehearsal host and the origin of the sample: on that host, or in the data directory.
+    fn code_host(&self) -> Result<(Option<RehearsalHost>, String)> {
+        let Self { options, data, .. } = self;
+        if !code_host::is_wanted(set) {
+            let place = sample::make(data, Home::DataDirectory)?;
+            return Ok((None, place.to_string_lossy().into_owned()));
+        }
+        let step = Step::begin("code host");
+        let binary = cargo::build(code_host::TARGET, &step)?;
+        sample::make(data, Home::RehearsalHost)?;
+        let host = RehearsalHost::start(&binary, options, data, Ipv4Addr::LOCALHOST)?;
+        step.done("a rehearsal, on this machine only");
+        let origin = host.place().sample();
+        Ok((Some(host), origin))
+    }
+
     /// The bot as a process of this machine.
     fn native(self) -> Result<()> {
         let Self { options, signals, data, secrets, .. } = self;
-        let sample = sample::make(data)?;
+        let (mut code_host, sample) = self.code_host()?;
         let config = config::write(options, data, &sample)?;
         let mut state = match options.store {
             Store::Worker => Some(workers::start_state(options, data, secrets, Ipv4Addr::LOCALHOST)?),
@@ -76,7 +94,15 @@ impl Up<'_> {
         };
         let step = Step::begin("service");
         let state_url = state.as_ref().map(Workerd::url);
-        let launch = Launch { ars: &self.ars, options, data, secrets, state_url, config: &config };
+        let launch = Launch {
+            ars: &self.ars,
+            options,
+            data,
+            secrets,
+            state_url,
+            code_host: code_host.as_ref(),
+            config: &config,
+        };
         let mut bot = Bot::start(&launch)?;
         step.done("answers");
         // The edge needs the tools that the state Worker needs.
@@ -91,9 +117,10 @@ impl Up<'_> {
             bot: bot.url().to_owned(),
             state: state.as_ref().map(Workerd::url),
             edge: edge.as_ref().map(Workerd::url),
+            code_host: code_host.as_ref().map(RehearsalHost::place),
         };
         self.serving(&addresses, state.as_ref(), Some(Trees { data: data.bot(), config }))?;
-        let ended = watch(signals, &mut bot, state.as_mut());
+        let ended = watch(signals, &mut bot, state.as_mut(), code_host.as_mut());
         let withdrawn = ready::withdraw(options);
         drop(edge);
         bot.stop(signals);
@@ -106,7 +133,12 @@ impl Up<'_> {
     fn contained(self) -> Result<()> {
         let mut service = Contained::start(self.options, self.data, self.secrets, self.signals)?;
         let url = service.url();
-        let addresses = Addresses { bot: url.clone(), state: Some(service.state().url()), edge: Some(url) };
+        let addresses = Addresses {
+            bot: url.clone(),
+            state: Some(service.state().url()),
+            edge: Some(url),
+            code_host: None,
+        };
         self.serving(&addresses, Some(service.state()), None)?;
         let ended = service.watch(self.signals);
         let withdrawn = ready::withdraw(self.options);
@@ -133,6 +165,7 @@ impl Up<'_> {
             bot: addresses.bot.clone(),
             dashboard,
             trees,
+            code_host: addresses.code_host.clone(),
             is_rehearsal: options.is_rehearsal(set),
         });
         talk(demo, guide, (*signals).clone());
@@ -156,6 +189,9 @@ fn print_next_steps(
     }
     if let Some(state) = state {
         println!("  state     {}  (workerd, log: {})", state.url(), state.log_path().display());
+    }
+    if let Some(host) = &addresses.code_host {
+        println!("  code host {}  (a rehearsal: bare repositories in {})", host.url, host.root.display());
     }
     println!("  data      {}", data.path().display());
     if logs_here {
@@ -216,7 +252,12 @@ impl Guide {
 }
 
 /// Serves until a signal comes or a part dies.
-fn watch(signals: &Signals, bot: &mut Bot, mut state: Option<&mut Workerd>) -> Result<()> {
+fn watch(
+    signals: &Signals,
+    bot: &mut Bot,
+    mut state: Option<&mut Workerd>,
+    mut code_host: Option<&mut RehearsalHost>,
+) -> Result<()> {
     while !signals.received() {
         if let Some(status) = bot.exited()? {
             bail!("the bot ended unexpectedly ({status}); end of its log:\n{}", bot.log_tail());
@@ -225,6 +266,11 @@ fn watch(signals: &Signals, bot: &mut Bot, mut state: Option<&mut Workerd>) -> R
             let log = ended.log_path().display();
             eprintln!(
                 "\nThe state Worker ended unexpectedly (log: {log}). The bot continues, but its records are lost."
+            );
+        }
+        if code_host.take_if(|host| !host.is_running()).is_some() {
+            eprintln!(
+                "\nThe code host ended unexpectedly. The bot continues, without pull requests and clones."
             );
         }
         thread::sleep(LOOK);

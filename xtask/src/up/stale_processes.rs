@@ -1,5 +1,6 @@
 //! Ends processes that a killed `up` left running.
-//! The lock of a data directory has one owner, so a bot or a workerd that still runs in the directory has none.
+//! The lock of a data directory has one owner, so a bot, a workerd or a code host that still runs in the directory has
+//! none.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -41,7 +42,7 @@ pub fn end(data: &DataDir) -> Result<()> {
 
 /// Processes that were started on the directory, by their arguments.
 fn working_in(data: &Path) -> Vec<i32> {
-    let places = [data.join("bot"), data.join("state/workerd.capnp")];
+    let places = [data.join("bot"), data.join("state/workerd.capnp"), data.join("code-host")];
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let started = processes.filter_map(|entry| {
         let pid = entry.file_name().to_str()?.parse().ok()?;

@@ -6,6 +6,7 @@ mod support;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 use ars_engine::{Container, Engine};
 use rustix::process::{Signal, kill_process};
@@ -28,6 +29,9 @@ fn service_demonstrates_and_serves_until_stopped() {
     for part in "REHEARSAL: no model is configured|▸ $ python3 -m unittest|✗ exit 1|\
         ▸ edit_file tally/split.py|[rehearsal] **Why it failed.**|\
         +    share, rest = divmod(total, len(people))|the run's page: http://127.0.0.1:|\
+        Draft pull request #1: Hand out the remainder|check ars: success (1 passed, 0 failed)|\
+        Review pull request sample/tally#1|▸ diff_digest|reviews posted on #1: 1|\
+        │ LGTM: shares add up to the amount|bare repositories in|\
         curl -sS http://127.0.0.1:"
         .split('|')
     {
@@ -50,6 +54,7 @@ fn service_demonstrates_and_serves_until_stopped() {
     let (status, answer) = ask("demo");
     assert_eq!((status, &answer["run"]["status"]), (200, &json!("completed")), "{answer}");
     assert_eq!(ask("reader").0, 403);
+    pull_request_has_its_evidence(&ready);
 
     let (refused, why) = Up::start(data.path(), &["--store", "embedded", "--no-demo"]).end();
     assert!(!refused.success() && why.contains("is in use by another `cargo xtask up`"), "{why}");
@@ -64,6 +69,42 @@ fn service_demonstrates_and_serves_until_stopped() {
     let log = fs::read_to_string(data.path().join("bot.log")).unwrap();
     assert!(log.contains("signed in") && !log.contains(&link), "{log}");
     assert!(!data.path().join("secrets.json").exists());
+}
+
+/// The code host has two pull requests, one with a review, and serves a new folder at once.
+fn pull_request_has_its_evidence(ready: &Value) {
+    let host = &ready["codeHost"];
+    let (url, root) = (host["git"].as_str().unwrap(), Path::new(host["root"].as_str().unwrap()));
+    let read = |path: &str| -> Value {
+        serde_json::from_str(&get(&format!("{url}/api/v3{path}"), &[]).into_body()).unwrap()
+    };
+    let pulls = read("/repos/sample/tally/pulls");
+    let [second, first] = pulls.as_array().unwrap().as_slice() else { panic!("{pulls}") };
+    let run = first["head"]["ref"].as_str().unwrap().split('/').nth(1).unwrap();
+    let link = format!("{}/runs/{run}", ready["bot"]["url"].as_str().unwrap());
+    let body = first["body"].as_str().unwrap();
+    assert!(body.contains(&link) && body.contains("test passed: `python3 -m unittest`"), "{body}");
+    assert_eq!((&first["draft"], &second["number"]), (&json!(true), &json!(2)));
+    let reviews = read("/repos/sample/tally/pulls/1/reviews");
+    assert_eq!((reviews.as_array().unwrap().len(), &reviews[0]["state"]), (1, &json!("COMMENTED")));
+    assert_eq!(reviews[0]["commit_id"], first["head"]["sha"]);
+    let page = get(first["html_url"].as_str().unwrap(), &[]).into_body();
+    for part in ["── check ars: success", "── tally/split.py:8 by ars[bot]", "+    share, rest = divmod"]
+    {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+    // Anyone may read, and only the service writes.
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(arguments).env("GIT_TERMINAL_PROMPT", "0").env("GIT_CONFIG_GLOBAL", "/dev/null");
+        git.output().unwrap()
+    };
+    let sample = root.join("sample/tally.git").to_str().unwrap().to_owned();
+    let own = root.join("acme/Widget.git").to_str().unwrap().to_owned();
+    assert!(git(&["clone", "--quiet", "--bare", &sample, &own]).status.success());
+    let (listed, pushed) = (format!("{url}/acme/widget.git"), format!("{url}/sample/tally.git"));
+    assert!(String::from_utf8(git(&["ls-remote", &listed]).stdout).unwrap().contains("refs/heads/main"));
+    assert!(!git(&["-C", &own, "push", "--quiet", &pushed, "main:other"]).status.success());
 }
 
 /// The address signs in and leads to the clean one. Without the cookie the pages stay closed.
@@ -223,14 +264,33 @@ fn leftovers_of_a_killed_start_are_ended() {
     let data = data();
     let mut killed = Up::start(data.path(), &["--store", "embedded", "--no-demo"]);
     let before = killed.ready();
+    let left = ["ars", "rehearsal_host"].map(|name| killed.child_that_is(name));
     killed.signal(Signal::KILL);
     assert!(!killed.end().0.success());
     assert!(listens(&before["bot"]["url"]), "the bot was left behind");
     let mut next = Up::start(data.path(), &["--store", "embedded", "--no-demo"]);
-    next.ready();
-    assert!(!listens(&before["bot"]["url"]));
+    let ready = next.ready();
+    for pid in left {
+        assert!(rustix::process::test_kill_process(pid).is_err(), "{pid:?}");
+    }
+    let addresses = |ready: &Value| (ready["bot"]["url"].clone(), ready["codeHost"].clone());
+    assert_eq!(addresses(&ready), addresses(&before), "stored links stay valid");
     next.signal(Signal::INT);
     assert!(next.end().1.contains("left behind"));
+}
+
+#[test]
+fn configured_code_host_replaces_the_rehearsal() {
+    let data = data();
+    let mut up = Up::start_with(data.path(), &["--store", "embedded", "--no-demo"], |command| {
+        command.env("GH_TOKEN", "a-token").env("GITHUB_BASE_URL", "http://127.0.0.1:9");
+    });
+    assert_eq!(up.ready()["codeHost"], Value::Null);
+    up.signal(Signal::INT);
+    assert!(up.end().0.success());
+    let config = fs::read_to_string(data.path().join("ars.toml")).unwrap();
+    let sample = data.path().canonicalize().unwrap().join("sample/tally");
+    assert!(config.contains(&format!("origin = \"{}\"", sample.display())), "{config}");
 }
 
 #[test]

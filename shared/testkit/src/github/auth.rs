@@ -23,14 +23,43 @@ pub(super) struct App {
     pub(super) public_key: Vec<u8>,
     /// A plain token of a user, with all permissions.
     pub(super) plain: String,
-    /// Account of this installation.
-    pub(super) owner: String,
+    /// The repositories of the installation.
+    pub(super) reach: Reach,
+}
+
+/// The repositories of an installation, and who else sees them.
+#[derive(Debug)]
+pub(super) enum Reach {
+    /// Those of one account. Anonymous callers see none.
+    Account(String),
+    /// Those of every account. Anonymous callers may read.
+    Everything,
+}
+
+impl App {
+    fn account(&self) -> &str {
+        match &self.reach {
+            Reach::Account(account) => account,
+            Reach::Everything => "everyone",
+        }
+    }
+
+    /// Returns the repositories of the installation with a name, which has no owner.
+    fn named(&self, state: &HostState, name: &str) -> Vec<String> {
+        let is_named = |whole: &&String| match &self.reach {
+            Reach::Account(account) => **whole == format!("{account}/{name}"),
+            Reach::Everything => whole.split_once('/').is_some_and(|pair| pair.1 == name),
+        };
+        state.repositories.keys().filter(is_named).cloned().collect()
+    }
 }
 
 /// Who sent a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Caller {
     Anonymous,
+    /// Anyone, on a host with public repositories.
+    Reader,
     /// The app itself, with its signed token.
     App,
     /// A user, with a plain token.
@@ -47,14 +76,14 @@ impl Caller {
     pub(super) fn login(&self) -> String {
         match self {
             Self::Installation { slug, .. } => format!("{slug}[bot]"),
-            Self::User | Self::App | Self::Anonymous => "ars-user".to_owned(),
+            Self::User | Self::App | Self::Anonymous | Self::Reader => "ars-user".to_owned(),
         }
     }
 
     /// Returns whether the repository exists for this caller.
     pub(super) fn sees(&self, name: &str) -> bool {
         match self {
-            Self::User => true,
+            Self::User | Self::Reader => true,
             Self::Installation { repositories, .. } => {
                 repositories.is_empty() || repositories.iter().any(|one| one == name)
             }
@@ -66,6 +95,7 @@ impl Caller {
     pub(super) fn may(&self, permission: &str, is_write: bool) -> bool {
         match self {
             Self::User => true,
+            Self::Reader => !is_write,
             Self::Installation { permissions, .. } => match permissions[permission].as_str() {
                 Some("write") => true,
                 Some("read") => !is_write,
@@ -103,7 +133,12 @@ pub(super) fn token(request: &Request) -> Option<String> {
 
 /// Identifies the caller.
 pub(super) fn caller(state: &HostState, app: &App, request: &Request) -> Result<Caller, Answer> {
-    let Some(token) = token(request) else { return Ok(Caller::Anonymous) };
+    let Some(token) = token(request) else {
+        return Ok(match app.reach {
+            Reach::Account(_) => Caller::Anonymous,
+            Reach::Everything => Caller::Reader,
+        });
+    };
     if token == app.plain {
         return Ok(Caller::User);
     }
@@ -137,7 +172,7 @@ pub(super) fn app(app: &App, caller: &Caller) -> Answer {
     }
     Answer::ok(&json!({
         "id": app.id.parse::<u64>().unwrap_or(1), "slug": app.slug, "node_id": "A_1", "name": app.slug,
-        "owner": user(&app.owner), "permissions": {}, "events": [],
+        "owner": user(app.account()), "permissions": {}, "events": [],
         "html_url": "https://h.test/apps/ars", "external_url": "https://ars.test", "description": "",
         "created_at": super::render::TIME, "updated_at": super::render::TIME,
     }))
@@ -161,15 +196,14 @@ pub(super) fn mint(
     let names = body["repositories"].as_array().cloned().unwrap_or_default();
     let mut repositories = Vec::new();
     for name in names.iter().filter_map(Value::as_str) {
-        // A name without its owner is one of the installation's account.
-        let whole = format!("{}/{name}", app.owner);
-        if !state.repositories.contains_key(&whole) {
+        let found = app.named(state, name);
+        if found.is_empty() {
             return Answer::error(
                 422,
                 "There is at least one repository that does not exist or is not accessible to the parent installation.",
             );
         }
-        repositories.push(whole);
+        repositories.extend(found);
     }
     let token = format!("ghs_fake{:08}", state.id());
     let permissions = match &body["permissions"] {

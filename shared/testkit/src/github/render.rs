@@ -32,7 +32,7 @@ pub(super) fn repository(repository: &FakeRepository) -> Value {
     json!({
         "id": id, "node_id": "R_1", "name": short, "full_name": name, "owner": user(owner), "private": true,
         "html_url": format!("{WEB}/{name}"), "description": "A fake.", "fork": false,
-        "url": format!("{WEB}/api/v3/repos/{name}"), "default_branch": "main", "archived": is_archived,
+        "url": format!("{WEB}/api/v3/repos/{name}"), "default_branch": default_branch(repository), "archived": is_archived,
         "created_at": TIME, "updated_at": TIME, "pushed_at": TIME,
     })
 }
@@ -123,6 +123,12 @@ pub(super) fn review(repository: &FakeRepository, number: u64, review: &FakeRevi
         "html_url": format!("{html}#pullrequestreview-{id}"), "pull_request_url": html, "submitted_at": TIME,
         "author_association": "MEMBER",
     })
+}
+
+/// Returns the branch that `HEAD` names.
+fn default_branch(repository: &FakeRepository) -> String {
+    let head = std::fs::read_to_string(repository.path.join("HEAD")).unwrap_or_default();
+    head.trim().strip_prefix("ref: refs/heads/").unwrap_or("main").to_owned()
 }
 
 /// Returns the commit of a branch.

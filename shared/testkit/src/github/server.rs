@@ -1,7 +1,9 @@
 //! The server of the fake.
 
 use std::{
+    io,
     net::SocketAddr,
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, OnceLock},
 };
 
@@ -17,18 +19,19 @@ use axum::{
     http::Response,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use tempfile::TempDir;
 use tokio::{net::TcpListener, task::AbortHandle};
 
 use super::{
     answer::Answer,
-    auth::{self, App},
+    auth::{self, App, Reach},
     fault::Fault,
+    folder::Folder,
     git,
     render::WEB,
     request::Request,
     route::route,
     state::{FakeItem, FakeRepository, HostState, Seen},
+    text_page,
 };
 
 /// The app that the fake knows, as an operator configures it.
@@ -51,7 +54,7 @@ struct AppKeys {
 struct Shared {
     state: Mutex<HostState>,
     app: App,
-    folder: TempDir,
+    folder: Folder,
     /// Host and port of the server, as its clients name it.
     authority: String,
 }
@@ -78,19 +81,33 @@ fn keys() -> &'static AppKeys {
 impl FakeGitHub {
     /// Starts a host of the account `acme` without repositories.
     pub async fn start() -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
+        let reach = Reach::Account("acme".to_owned());
+        Self::run(listener, reach, Folder::temporary(), HostState::default())
+    }
+
+    /// Serves the bare repositories `<root>/<owner>/<name>.git`, which anyone may read.
+    /// The installation has all of them. Issues, pull requests and checks are stored in the folder.
+    ///
+    /// # Errors
+    /// Returns why the folder cannot be made, or its stored state cannot be read.
+    pub fn serve(listener: TcpListener, root: &Path) -> io::Result<Self> {
+        let (folder, state) = Folder::open(root)?;
+        Ok(Self::run(listener, Reach::Everything, folder, state))
+    }
+
+    fn run(listener: TcpListener, reach: Reach, folder: Folder, state: HostState) -> Self {
         let app = App {
             id: "4242".to_owned(),
             slug: "ars".to_owned(),
             installation: 77,
             public_key: keys().public.clone(),
             plain: "ghp_fakeplaintoken0000".to_owned(),
-            owner: "acme".to_owned(),
+            reach,
         };
-        let folder = TempDir::new().expect("a temporary folder");
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
         let address = listener.local_addr().expect("a bound socket has an address");
         let shared =
-            Arc::new(Shared { state: Mutex::default(), app, folder, authority: address.to_string() });
+            Arc::new(Shared { state: Mutex::new(state), app, folder, authority: address.to_string() });
         let router =
             Router::new().fallback(handle).layer(DefaultBodyLimit::disable()).with_state(Arc::clone(&shared));
         let task = tokio::spawn(async move { axum::serve(listener, router).await });
@@ -217,6 +234,7 @@ async fn handle(State(shared): State<Arc<Shared>>, incoming: Incoming) -> Respon
     };
     let fault = {
         let mut state = shared.state.lock().unwrap();
+        shared.folder.discover(&mut state);
         state.seen.push(Seen {
             method: request.method.to_string(),
             target: target.clone(),
@@ -231,10 +249,21 @@ async fn handle(State(shared): State<Arc<Shared>>, incoming: Incoming) -> Respon
     let answer = match early {
         Some(answer) => answer,
         None if whole.starts_with("/storage/") => storage(&shared, &request),
-        None if whole.starts_with("/api") => route(&mut shared.state.lock().unwrap(), &shared.app, &request),
-        None => over_git(&shared, &request).await,
+        None if whole.starts_with("/api") => api(&shared, &request),
+        None if whole.contains(".git/") => over_git(&shared, &request).await,
+        None => text_page::answer(&mut shared.state.lock().unwrap(), &shared.app, &request),
     };
     sent(&shared, answer, fault)
+}
+
+/// Answers a request of the interface, and stores its effect.
+fn api(shared: &Shared, request: &Request) -> Answer {
+    let mut state = shared.state.lock().unwrap();
+    let answer = route(&mut state, &shared.app, request);
+    match shared.folder.store(&state) {
+        Ok(()) => answer,
+        Err(error) => Answer::error(500, &format!("the state cannot be stored: {error}")),
+    }
 }
 
 /// Returns the answer of a fault that prevents the request.
@@ -311,21 +340,23 @@ async fn over_git(shared: &Shared, request: &Request) -> Answer {
     let Some((name, rest)) = request.path.trim_start_matches('/').split_once(".git/") else {
         return Answer::not_found();
     };
+    let name = &name.to_ascii_lowercase();
     let is_push = rest == "git-receive-pack" || request.query.contains("git-receive-pack");
-    let (is_accepted, is_allowed, is_known) = {
+    let (is_accepted, is_allowed, path) = {
         let state = shared.state.lock().unwrap();
         let caller = auth::caller(&state, &shared.app, request);
         let accepted = caller.is_ok();
         let allowed = caller.is_ok_and(|caller| caller.sees(name) && caller.may("contents", is_push));
         let known = state.repositories.get(name);
-        (accepted, allowed && !(is_push && known.is_some_and(|one| one.is_archived)), known.is_some())
+        let path = known.and_then(|one| shared.folder.relative(&one.path));
+        (accepted, allowed && !(is_push && known.is_some_and(|one| one.is_archived)), path)
     };
     let asks = |text| Answer::error(401, text).header("www-authenticate", "Basic realm=\"GitHub\"");
-    match (is_allowed, auth::token(request)) {
-        (false, _) if !is_accepted => asks("Invalid username or token."),
-        (false, None) => asks("Repository not found."),
-        (false, Some(_)) => Answer::error(403, "Write access to repository not granted."),
-        (true, _) if !is_known => Answer::not_found(),
-        (true, _) => git::serve(shared.folder.path(), request, &format!("/{name}.git/{rest}")).await,
+    match (is_allowed, auth::token(request), path) {
+        (false, ..) if !is_accepted => asks("Invalid username or token."),
+        (false, None, _) => asks("Repository not found."),
+        (false, Some(_), _) => Answer::error(403, "Write access to repository not granted."),
+        (true, _, None) => Answer::not_found(),
+        (true, _, Some(path)) => git::serve(shared.folder.path(), request, &format!("/{path}/{rest}")).await,
     }
 }

@@ -2,10 +2,11 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A repository.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct FakeRepository {
     /// Id.
     pub id: u64,
@@ -24,7 +25,7 @@ pub struct FakeRepository {
 }
 
 /// An issue or pull request.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct FakeItem {
     /// Number.
     pub number: u64,
@@ -45,7 +46,7 @@ pub struct FakeItem {
 }
 
 /// The part of an item that only a pull request has.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct FakePull {
     /// Branch with the changes.
     pub head: String,
@@ -64,7 +65,7 @@ pub struct FakePull {
 }
 
 /// A comment.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct FakeComment {
     /// Id.
     pub id: u64,
@@ -77,7 +78,7 @@ pub struct FakeComment {
 }
 
 /// A review.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct FakeReview {
     /// Id.
     pub id: u64,
@@ -92,7 +93,7 @@ pub struct FakeReview {
 }
 
 /// A thread of comments on a line.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct FakeThread {
     /// Id.
     pub id: String,
@@ -132,15 +133,18 @@ pub(super) struct Minted {
 }
 
 /// The whole state.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct HostState {
     pub(super) repositories: BTreeMap<String, FakeRepository>,
     /// New names by old ones.
     pub(super) renamed: BTreeMap<String, String>,
-    pub(super) minted: Vec<Minted>,
-    pub(super) seen: Vec<Seen>,
-    pub(super) faults: Vec<(String, super::Fault)>,
     pub(super) next_id: u64,
+    #[serde(skip)]
+    pub(super) minted: Vec<Minted>,
+    #[serde(skip)]
+    pub(super) seen: Vec<Seen>,
+    #[serde(skip)]
+    pub(super) faults: Vec<(String, super::Fault)>,
 }
 
 impl HostState {

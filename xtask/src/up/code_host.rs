@@ -1,0 +1,205 @@
+//! The rehearsal host: a local code host for the demonstration, when the environment names no real one.
+//!
+//! It is a process of the test kit that serves bare repositories over HTTP, with pull requests, reviews and checks, as an
+//! enterprise's own GitHub does. Anyone on this machine may read its repositories; writes need its app. The key of the
+//! app is made at each start and given to the bot only.
+
+use std::io::{BufRead, BufReader};
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::data_dir::DataDir;
+use super::options::Options;
+use super::{http, ports, sample};
+use crate::cargo::Target;
+
+/// The host's binary.
+pub const TARGET: Target<'_> =
+    Target { package: "ars-testkit", kind: "--example", name: "rehearsal_host", profile: "dev" };
+
+/// The variables of a real code host. With one of them there is no rehearsal host.
+const OWN: [&str; 5] =
+    ["GITHUB_APP_ID", "GITHUB_APP_INSTALLATION_ID", "GITHUB_APP_PRIVATE_KEY", "GH_TOKEN", "GITHUB_BASE_URL"];
+/// Its name among the kept ports.
+const PART: &str = "codeHost";
+/// Longest wait for the host to listen.
+const START_LIMIT: Duration = Duration::from_secs(20);
+
+/// Returns whether a rehearsal host stands in for a code host: no variable names one.
+pub fn is_wanted(variable: impl Fn(&str) -> Option<String>) -> bool {
+    OWN.iter().all(|name| variable(name).is_none())
+}
+
+/// The line that the host prints. No `Debug`: it holds a secret.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Listening {
+    url: String,
+    app_id: String,
+    installation: String,
+    private_key: String,
+}
+
+/// The running host; killed when dropped. No `Debug`: it holds a secret.
+pub struct RehearsalHost {
+    child: Child,
+    listening: Listening,
+    root: PathBuf,
+}
+
+impl RehearsalHost {
+    /// Starts the host on the data directory, and waits until it listens on this address.
+    pub fn start(binary: &Path, options: &Options, data: &DataDir, address: Ipv4Addr) -> Result<Self> {
+        let root = data.code_host();
+        let port = ports::choose(data, PART, address, options.code_host_port())?;
+        let mut child = Command::new(binary)
+            .arg("serve")
+            .arg(&root)
+            .arg(format!("{address}:{port}"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("cannot start {}", binary.display()))?;
+        let stdout = child.stdout.take();
+        let found = stdout.context("the code host has no standard output").and_then(listening);
+        match found {
+            Ok(listening) => Ok(Self { child, listening, root }),
+            Err(error) => {
+                // It may have exited already.
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(error)
+            }
+        }
+    }
+
+    /// Returns whether it has not exited.
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().is_ok_and(|ended| ended.is_none())
+    }
+
+    /// Returns the variables that connect a bot to it.
+    pub fn variables(&self) -> [(&'static str, &str); 4] {
+        let Listening { url, app_id, installation, private_key } = &self.listening;
+        let [app, on, key, _, base] = OWN;
+        [(base, url), (app, app_id), (on, installation), (key, private_key)]
+    }
+
+    /// Returns the part of it that readers see.
+    pub fn place(&self) -> Place {
+        Place { url: self.listening.url.clone(), root: self.root.clone() }
+    }
+}
+
+impl Drop for RehearsalHost {
+    fn drop(&mut self) {
+        // It may have exited already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits for the line with the address; a thread drops the following ones.
+fn listening(stdout: ChildStdout) -> Result<Listening> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            // The waiting side has what it needs.
+            let _ = sender.send(line);
+        }
+    });
+    let line = receiver.recv_timeout(START_LIMIT).map_err(|_| anyhow!("the code host did not start"))?;
+    serde_json::from_str(&line).context("the code host printed no address")
+}
+
+/// Where the host is.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Its base address.
+    pub url: String,
+    /// The folder of its repositories.
+    pub root: PathBuf,
+}
+
+/// An opened pull request of the sample.
+#[derive(Debug)]
+pub struct PullRequest {
+    /// Its number.
+    pub number: u64,
+    /// Its head.
+    pub head: String,
+    /// Its lines for a terminal.
+    pub lines: Vec<String>,
+}
+
+impl Place {
+    /// Returns its fields in the ready file.
+    pub fn ready(&self) -> Value {
+        json!({ "git": self.url, "root": self.root })
+    }
+
+    /// Returns the origin of the sample.
+    pub fn sample(&self) -> String {
+        format!("{}/{}.git", self.url, sample::NAME)
+    }
+
+    /// Returns the pull request that a run opened, with its checks.
+    pub fn opened_by(&self, run: &str) -> Result<Option<PullRequest>> {
+        let branch = format!("ars/{run}/");
+        let pulls = self.read("pulls")?;
+        let is_own =
+            |pull: &&Value| pull["head"]["ref"].as_str().is_some_and(|name| name.starts_with(&branch));
+        let Some(pull) = pulls.as_array().into_iter().flatten().find(is_own) else { return Ok(None) };
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let head = text(&pull["head"]["sha"]);
+        let number = pull["number"].as_u64().context("a pull request without a number")?;
+        let kind = if pull["draft"] == true { "Draft pull request" } else { "Pull request" };
+        let mut lines = vec![
+            format!("{kind} #{number}: {}", text(&pull["title"])),
+            format!("  {} for {}", text(&pull["head"]["ref"]), text(&pull["base"]["ref"])),
+            format!("  {}", text(&pull["html_url"])),
+        ];
+        let checks = self.read(&format!("commits/{head}/check-runs"))?;
+        for check in checks["check_runs"].as_array().into_iter().flatten() {
+            let [name, conclusion, title] =
+                [&check["name"], &check["conclusion"], &check["output"]["title"]].map(text);
+            lines.push(format!("  check {name}: {conclusion} ({title})"));
+        }
+        Ok(Some(PullRequest { number, head, lines }))
+    }
+
+    /// Returns the bodies of the reviews of a pull request's head.
+    pub fn reviews_of(&self, pull: &PullRequest) -> Result<Vec<String>> {
+        let reviews = self.read(&format!("pulls/{}/reviews", pull.number))?;
+        let of_head = reviews.as_array().into_iter().flatten().filter(|one| one["commit_id"] == pull.head);
+        Ok(of_head.map(|one| one["body"].as_str().unwrap_or_default().to_owned()).collect())
+    }
+
+    /// Reads from the interface of the sample's repository.
+    fn read(&self, path: &str) -> Result<Value> {
+        let (status, answer) = http::get(&format!("{}/api/v3/repos/{}/{path}", self.url, sample::NAME))?;
+        anyhow::ensure!(status == 200, "the code host answered {status} for {path}");
+        Ok(answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn real_code_host_replaces_the_rehearsal() {
+        assert!(is_wanted(|_| None));
+        for own in OWN {
+            assert!(!is_wanted(|name| (name == own).then(|| "x".to_owned())), "{own}");
+        }
+    }
+}
