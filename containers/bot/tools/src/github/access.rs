@@ -46,26 +46,19 @@ pub struct CodeHostAccess<'a> {
     pub gate: &'a dyn RepositoryGate,
 }
 
-/// What a call does with its repository.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Use {
-    Read,
-    WriteIssues,
-}
-
 impl<'a> CodeHostAccess<'a> {
     /// Returns the access of a run, or the output of a tool that needs one.
     pub(super) fn of(context: &ToolContext<'a>) -> Result<Self, ToolOutput> {
         context.run.code_host.ok_or_else(|| ToolOutput::refused("This installation has no code host."))
     }
 
-    /// Parses the name of a repository and checks its gate.
-    pub(super) fn repository(&self, named: &str, purpose: Use) -> Result<RepoSlug, ToolOutput> {
+    /// Parses the name of a tool's repository and checks its gate.
+    fn repository(&self, named: &str, tool: GitHubTool) -> Result<RepoSlug, ToolOutput> {
         let slug = parse_slug(named.trim())
             .ok_or_else(|| ToolOutput::refused("`repo` must be a repository as owner/name."))?;
-        let checked = self.gate.read(&slug).and_then(|()| match purpose {
-            Use::Read => Ok(()),
-            Use::WriteIssues => self.gate.write_issues(&slug),
+        let checked = self.gate.read(&slug).and_then(|()| match GitHubTool::WRITES.contains(&tool) {
+            false => Ok(()),
+            true => self.gate.write_issues(&slug),
         });
         match checked {
             Ok(()) => Ok(slug),
@@ -79,6 +72,7 @@ impl<'a> CodeHostAccess<'a> {
 
 /// A call of a tool on one repository, after its checks.
 pub(super) struct RepositoryCall<'a> {
+    pub(super) tool: GitHubTool,
     pub(super) args: Args<'a>,
     pub(super) access: CodeHostAccess<'a>,
     pub(super) repository: RepoSlug,
@@ -92,13 +86,12 @@ impl<'a> RepositoryCall<'a> {
         tool: GitHubTool,
         context: &ToolContext<'a>,
         input: &'a Value,
-        purpose: Use,
     ) -> Result<Self, ToolOutput> {
         let args = Args::of(input, tool.fields().0)?;
         let access = CodeHostAccess::of(context)?;
-        let repository = access.repository(args.text("repo")?, purpose)?;
+        let repository = access.repository(args.text("repo")?, tool)?;
         let offset = args.offset()?;
-        Ok(Self { args, access, repository, offset })
+        Ok(Self { tool, args, access, repository, offset })
     }
 }
 

@@ -1,10 +1,9 @@
 //! Issues and their comments.
 
 use ars_bot_ports::code_host::{Comment, Issue, IssueFilter, IssueState, Listed};
-use serde_json::Value;
 
 use super::{
-    access::{RepositoryCall, Use, within},
+    access::{RepositoryCall, within},
     kind::GitHubTool,
     repositories::words,
     shown::{line, untrusted},
@@ -16,12 +15,10 @@ const MAX_SHOWN_COMMENTS: usize = 30;
 
 /// Runs one of these tools.
 pub(super) async fn run(
-    tool: GitHubTool,
     context: &ToolContext<'_>,
-    input: &Value,
+    call: RepositoryCall<'_>,
 ) -> Result<ToolOutput, ToolOutput> {
-    let RepositoryCall { args, access, repository, offset } =
-        RepositoryCall::of(tool, context, input, Use::Read)?;
+    let RepositoryCall { tool, args, access, repository, offset } = call;
     if tool == GitHubTool::IssueGet {
         let number = args.number()?;
         let issue = within(context, access.host.issue(&repository, number)).await?;

@@ -3,10 +3,9 @@
 use ars_bot_ports::code_host::{ChangedFile, CheckConclusion, CheckEntry, PullRequestFacts};
 use ars_codehost::review::PullRequestState;
 use ars_types::RepoSlug;
-use serde_json::Value;
 
 use super::{
-    access::{CodeHostAccess, RepositoryCall, Use, within},
+    access::{CodeHostAccess, RepositoryCall, within},
     issues::discussion,
     kind::GitHubTool,
     shown::{line, untrusted},
@@ -20,12 +19,10 @@ const MAX_CHECK_SUMMARY_CHARS: usize = 2_000;
 
 /// Runs one of these tools.
 pub(super) async fn run(
-    tool: GitHubTool,
     context: &ToolContext<'_>,
-    input: &Value,
+    call: RepositoryCall<'_>,
 ) -> Result<ToolOutput, ToolOutput> {
-    let RepositoryCall { args, access, repository, offset } =
-        RepositoryCall::of(tool, context, input, Use::Read)?;
+    let RepositoryCall { tool, args, access, repository, offset } = call;
     let number = args.number()?;
     match tool {
         GitHubTool::Pull => {

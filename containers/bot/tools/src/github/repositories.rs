@@ -4,7 +4,7 @@ use ars_bot_ports::code_host::{FileContent, TreeEntry};
 use serde_json::Value;
 
 use super::{
-    access::{CodeHostAccess, RepositoryCall, Use, within},
+    access::{CodeHostAccess, RepositoryCall, within},
     kind::GitHubTool,
     shown::{line, untrusted},
 };
@@ -33,12 +33,10 @@ pub(super) async fn list(context: &ToolContext<'_>, input: &Value) -> Result<Too
 
 /// Runs one of these tools.
 pub(super) async fn run(
-    tool: GitHubTool,
     context: &ToolContext<'_>,
-    input: &Value,
+    call: RepositoryCall<'_>,
 ) -> Result<ToolOutput, ToolOutput> {
-    let RepositoryCall { args, access, repository, offset } =
-        RepositoryCall::of(tool, context, input, Use::Read)?;
+    let RepositoryCall { tool, args, access, repository, offset } = call;
     let git_ref = args.optional_text("ref");
     match tool {
         GitHubTool::File => {

@@ -4,7 +4,7 @@ use ars_agent::ToolSpec;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::{issues, kind::GitHubTool, pulls, repositories, writes};
+use super::{access::RepositoryCall, issues, kind::GitHubTool, pulls, repositories, writes};
 use crate::{
     Effects, Tool, ToolContext, ToolOutput,
     args::{one_line, peek},
@@ -57,17 +57,30 @@ impl Tool for GitHubTool {
     }
 
     async fn run(&self, context: ToolContext<'_>, input: &Value) -> ToolOutput {
-        let output = match self {
-            Self::Repos => repositories::list(&context, input).await,
-            Self::File | Self::Tree | Self::SearchCode => repositories::run(*self, &context, input).await,
-            Self::Pull | Self::PullDiff | Self::Checks => pulls::run(*self, &context, input).await,
-            Self::IssueList | Self::IssueGet => issues::run(*self, &context, input).await,
-            Self::IssueCreate | Self::IssueUpdate | Self::IssueComment => {
-                writes::run(*self, &context, input).await
-            }
-        };
-        match output {
+        match perform(*self, &context, input).await {
             Ok(output) | Err(output) => output,
+        }
+    }
+}
+
+/// Runs a tool behind the checks of its input and of its repository's gate.
+async fn perform(
+    tool: GitHubTool,
+    context: &ToolContext<'_>,
+    input: &Value,
+) -> Result<ToolOutput, ToolOutput> {
+    let call = match tool {
+        GitHubTool::Repos => return repositories::list(context, input).await,
+        one => RepositoryCall::of(one, context, input)?,
+    };
+    match tool {
+        GitHubTool::Repos | GitHubTool::File | GitHubTool::Tree | GitHubTool::SearchCode => {
+            repositories::run(context, call).await
+        }
+        GitHubTool::Pull | GitHubTool::PullDiff | GitHubTool::Checks => pulls::run(context, call).await,
+        GitHubTool::IssueList | GitHubTool::IssueGet => issues::run(context, call).await,
+        GitHubTool::IssueCreate | GitHubTool::IssueUpdate | GitHubTool::IssueComment => {
+            writes::run(context, call).await
         }
     }
 }

@@ -4,10 +4,9 @@
 
 use ars_bot_ports::code_host::{Issue, IssueEdit, NewIssue};
 use ars_codehost::text::{MAX_BODY_CHARS, neutral_block, neutral_line};
-use serde_json::Value;
 
 use super::{
-    access::{RepositoryCall, Use, within},
+    access::{RepositoryCall, within},
     issues::state,
     kind::GitHubTool,
 };
@@ -20,12 +19,10 @@ const MAX_LABELS: usize = 20;
 
 /// Runs one of these tools.
 pub(super) async fn run(
-    tool: GitHubTool,
     context: &ToolContext<'_>,
-    input: &Value,
+    call: RepositoryCall<'_>,
 ) -> Result<ToolOutput, ToolOutput> {
-    let RepositoryCall { args, access, repository, .. } =
-        RepositoryCall::of(tool, context, input, Use::WriteIssues)?;
+    let RepositoryCall { tool, args, access, repository, .. } = call;
     let labels = args.texts("labels")?;
     if labels.as_ref().is_some_and(|labels| labels.len() > MAX_LABELS) {
         return Err(ToolOutput::refused(format!("`labels` must have at most {MAX_LABELS} entries.")));

@@ -1,7 +1,7 @@
 //! `repo.offboard`: removes a resident.
 
 use ars_bot_ports::Offboarded as Answer;
-use ars_commands::{Capability, Definition};
+use ars_commands::Definition;
 use ars_resident::wire::OffboardRequest;
 use ars_types::RepoSlug;
 use schemars::JsonSchema;
@@ -11,20 +11,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     super::{call::Call, command::Command, error::CommandError},
-    subject::{DRY_RUN, MANAGE, SLUG, failed, managed, members, residents},
+    subject::{Discard, discarding, failed, managed, members, residents},
 };
 
 /// The command.
 pub(in super::super) struct Offboard;
-
-/// The input.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(in super::super) struct Input {
-    slug: RepoSlug,
-    #[serde(default)]
-    dry_run: bool,
-}
 
 /// The output.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -43,16 +34,12 @@ pub(in super::super) struct Offboarded {
 
 impl Command for Offboard {
     const DEFINITION: Definition =
-        Definition::destructive("repo.offboard", MANAGE, "Removes a resident with its trees and snapshots.")
-            .with_args(&[SLUG])
-            .with_options(&[DRY_RUN])
-            .needing(Capability::Residents)
-            .leaving_run();
-    type Input = Input;
+        discarding("repo.offboard", "Removes a resident with its trees and snapshots.");
+    type Input = Discard;
     type Output = Offboarded;
 
-    async fn run(call: Call<'_>, input: Input) -> Result<Offboarded, CommandError> {
-        let Input { slug, dry_run } = input;
+    async fn run(call: Call<'_>, input: Discard) -> Result<Offboarded, CommandError> {
+        let Discard { slug, dry_run } = input;
         let request = OffboardRequest { resource: managed(&call, &slug)?, dry_run };
         let answer = residents(&call)?.offboard(&request, &CancellationToken::new()).await.map_err(failed)?;
         let mut answer = match answer {

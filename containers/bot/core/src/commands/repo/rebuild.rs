@@ -1,6 +1,6 @@
 //! `repo.rebuild`: discards the snapshots of a resident and provisions it anew.
 
-use ars_commands::{Capability, Definition};
+use ars_commands::Definition;
 use ars_resident::wire::{RebuildPlan, RebuildRequest};
 use ars_types::RepoSlug;
 use schemars::JsonSchema;
@@ -11,20 +11,11 @@ use tokio_util::sync::CancellationToken;
 use super::{
     super::{call::Call, command::Command, error::CommandError, settle::Settled},
     provisioning,
-    subject::{DRY_RUN, MANAGE, SLUG, failed, managed, residents},
+    subject::{Discard, discarding, failed, managed, residents},
 };
 
 /// The command.
 pub(in super::super) struct Rebuild;
-
-/// The input.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(in super::super) struct Input {
-    slug: RepoSlug,
-    #[serde(default)]
-    dry_run: bool,
-}
 
 /// The output.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -41,21 +32,13 @@ pub(in super::super) struct Rebuilt {
 impl Command for Rebuild {
     const DEFINITION: Definition = Definition {
         settle: Some(provisioning::SETTLE),
-        ..Definition::destructive(
-            "repo.rebuild",
-            MANAGE,
-            "Discards the snapshots of a resident and prepares it anew.",
-        )
-        .with_args(&[SLUG])
-        .with_options(&[DRY_RUN])
-        .needing(Capability::Residents)
-        .leaving_run()
+        ..discarding("repo.rebuild", "Discards the snapshots of a resident and prepares it anew.")
     };
-    type Input = Input;
+    type Input = Discard;
     type Output = Rebuilt;
 
-    async fn run(call: Call<'_>, input: Input) -> Result<Rebuilt, CommandError> {
-        let Input { slug, dry_run } = input;
+    async fn run(call: Call<'_>, input: Discard) -> Result<Rebuilt, CommandError> {
+        let Discard { slug, dry_run } = input;
         let request = RebuildRequest { resource: managed(&call, &slug)?, dry_run };
         let plan = residents(&call)?.rebuild(&request, &CancellationToken::new()).await.map_err(failed)?;
         Ok(Rebuilt { slug, plan })

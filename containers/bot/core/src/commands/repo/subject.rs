@@ -2,13 +2,13 @@
 
 use ars_auth::policy::Resource as PolicyResource;
 use ars_bot_ports::{Residents, ResidentsError};
-use ars_commands::{Field, Kind, names};
+use ars_commands::{Capability, Definition, Field, Kind, names};
 use ars_resident::{
     names::{Resource, TableCommand},
     refusal::{Refusal, Token},
 };
 use ars_types::RepoSlug;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::super::{call::Call, error::CommandError};
@@ -32,6 +32,24 @@ pub(super) const DRY_RUN: Field = Field::optional("dryRun", Kind::Boolean, "only
 
 /// The action of administrators.
 pub(super) const MANAGE: &str = "repo:write";
+
+/// The input of a command that discards data of a resident.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in super::super) struct Discard {
+    pub(super) slug: RepoSlug,
+    #[serde(default)]
+    pub(super) dry_run: bool,
+}
+
+/// Returns the definition of a command that discards data of a resident.
+pub(super) const fn discarding(id: &'static str, about: &'static str) -> Definition {
+    Definition::destructive(id, MANAGE, about)
+        .with_args(&[SLUG])
+        .with_options(&[DRY_RUN])
+        .needing(Capability::Residents)
+        .leaving_run()
+}
 
 /// Returns the residents of the installation.
 pub(super) fn residents<'a>(call: &Call<'a>) -> Result<&'a dyn Residents, CommandError> {
