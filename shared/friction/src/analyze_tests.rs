@@ -62,6 +62,31 @@ fn slow_failure_is_high_and_its_reissue_a_retry() {
     );
 }
 
+/// Neither the outage nor the service's answer for the ended process is the tool's.
+/// A call that ran again has a span.
+#[test]
+fn interrupted_call_is_no_failure() {
+    let span = |kind: &str, at: i64| json!({"type": kind, "spanId": "s", "name": "tool.read_file", "at": at});
+    let mut measured = result(46_000, "read_file", true, "c");
+    measured["spanId"] = json!("s");
+    let events = [
+        call(0, "bash", "$ make", "a"),
+        result(31_000, "bash", true, "a"),
+        call(31_001, "bash", "$ make", "b"),
+        call(31_001, "read_file", "read_file a", "c"),
+        json!({"type": "run_note", "kind": "resumed", "summary": "", "at": 45_000}),
+        span("span_start", 45_001),
+        measured,
+        span("span_end", 46_000),
+        result(76_500, "bash", false, "b"),
+        json!({"type": "span_start", "spanId": "m", "name": "model.turn", "at": 76_500}),
+        call(76_501, "bash", "$ make", "d"),
+        result(76_502, "bash", false, "d"),
+    ];
+    let slow = (Category::SlowTool, Severity::Medium, 0);
+    assert_eq!(found(&events), [slow, (Category::FailedTool, Severity::Medium, 10)]);
+}
+
 #[test]
 fn infrastructure_precedes_install_precedes_failure() {
     let mut broken = result(1, "bash", false, "a");

@@ -10,11 +10,14 @@ use crate::{
     intervals::Interval,
     reading::{CallKey, Event, EventKind},
     spans::{Span, SpanTime},
+    turns::MODEL_TURN,
     work,
 };
 
 /// Tool that runs shell commands.
 const SHELL_TOOL: &str = "bash";
+/// Note of a process that continues a run.
+const RESUMED: &str = "resumed";
 /// Prefix of the command in the summary of a shell call.
 const PROMPT: &str = "$ ";
 
@@ -32,6 +35,8 @@ pub(crate) struct Call<'a> {
     pub(crate) installs: bool,
     /// The call repeats a failed one.
     pub(crate) retry: bool,
+    /// Its process ended before its result.
+    pub(crate) interrupted: bool,
     pub(crate) outcome: Option<Outcome>,
 }
 
@@ -40,6 +45,8 @@ pub(crate) struct Call<'a> {
 pub(crate) struct Outcome {
     pub(crate) ok: bool,
     pub(crate) infra: bool,
+    /// The service answered for a process that had ended, so the outcome is not the tool's.
+    pub(crate) synthetic: bool,
     pub(crate) interval: Option<Interval>,
 }
 
@@ -63,8 +70,16 @@ pub(crate) fn pair<'a>(events: &[Event<'a>], spans: &[Span<'a>]) -> Vec<Call<'a>
                 pairing.call(index, event.at, tool, summary, id, command);
             }
             EventKind::Result { tool, ok, infra, id } => {
-                pairing.result(index, event.at, tool, Outcome { ok, infra, interval: None }, id);
+                pairing.result(
+                    index,
+                    event.at,
+                    tool,
+                    Outcome { ok, infra, synthetic: false, interval: None },
+                    id,
+                );
             }
+            EventKind::Note { kind: RESUMED, .. } => pairing.resumed(),
+            EventKind::SpanStart { name: MODEL_TURN, .. } => pairing.is_settling = false,
             _ => {}
         }
     }
@@ -77,6 +92,10 @@ struct Pairing<'a> {
     named_span: Vec<Option<&'a str>>,
     open: HashMap<Key<'a>, VecDeque<usize>>,
     failed: HashSet<(&'a str, &'a str)>,
+    /// Number of calls before the last resume.
+    resumed_at: usize,
+    /// A resumed process settles calls, some of which were lost with the end of the stream.
+    is_settling: bool,
     span_times: HashMap<&'a str, Interval>,
 }
 
@@ -92,6 +111,8 @@ impl<'a> Pairing<'a> {
             named_span: Vec::new(),
             open: HashMap::new(),
             failed: HashSet::new(),
+            resumed_at: 0,
+            is_settling: false,
             span_times: timed.collect(),
         }
     }
@@ -115,6 +136,7 @@ impl<'a> Pairing<'a> {
             summary,
             installs: shell.is_some_and(|command| installer(command).is_some()),
             retry: self.failed.contains(&(tool, summary)),
+            interrupted: self.is_settling,
             outcome: None,
         });
         self.named_span.push(id.span);
@@ -142,6 +164,7 @@ impl<'a> Pairing<'a> {
                 summary: "",
                 installs: false,
                 retry: false,
+                interrupted: false,
                 outcome: None,
             });
             self.named_span.push(None);
@@ -153,11 +176,23 @@ impl<'a> Pairing<'a> {
             .into_iter()
             .chain(self.named_span[position])
             .find_map(|span| self.span_times.get(span).copied());
-        outcome.interval = measured.or_else(|| Interval::between(call.at, at));
+        // A call that ran again has a span.
+        outcome.synthetic = call.interrupted && measured.is_none();
+        outcome.interval = measured.or_else(|| Interval::between(call.at, at).filter(|_| !outcome.synthetic));
         call.outcome = Some(outcome);
-        if call.called && (!outcome.ok || outcome.infra) {
+        if call.called && !outcome.synthetic && (!outcome.ok || outcome.infra) {
             self.failed.insert((call.tool, call.summary));
         }
+    }
+
+    /// Marks the calls in flight as interrupted, each call at most once.
+    fn resumed(&mut self) {
+        for call in &mut self.calls[self.resumed_at..] {
+            work::step();
+            call.interrupted = call.outcome.is_none();
+        }
+        self.resumed_at = self.calls.len();
+        self.is_settling = true;
     }
 
     fn find(&mut self, tool: &'a str, id: CallKey<'a>) -> Option<usize> {

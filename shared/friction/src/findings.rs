@@ -67,12 +67,15 @@ fn retry(call: &Call<'_>) -> Option<Finding> {
 
 /// Returns a call's category by precedence: infrastructure, set-up, failure, slowness.
 fn of_call(call: &Call<'_>, options: &AnalysisOptions) -> Option<Finding> {
-    let Some(Outcome { ok, infra, interval }) = call.outcome else {
+    let Some(Outcome { ok, infra, synthetic, interval }) = call.outcome else {
         let summary = named(call, "never answered");
         return options
             .finished
             .then(|| finding(Category::InfraFailure, Severity::High, summary, call.index, call.tool, None));
     };
+    if synthetic {
+        return None;
+    }
     let slow = slowness(interval, options.slow_tool_ms);
     let (category, severity, what) = match (infra, call.installs, ok, slow) {
         (true, ..) => (Category::InfraFailure, Severity::High, "failed with its sandbox or transport"),

@@ -9,7 +9,7 @@ use ars_wire::ledger::Reclaimed;
 use serde_json::{Map, Value};
 
 use crate::{
-    budget,
+    add_pull_request, budget,
     record::{COST, RESERVED_COST, RunRecord, SCHEMA_WITH_SPANS},
 };
 
@@ -51,7 +51,7 @@ pub fn closing_record(run: &Reclaimed, mut events: Vec<Value>, closing: ClosedRu
     let stored = events.len() as u64;
     // Seqs start at 1 without gaps, so fewer events than the last seq means that some are missing.
     let event_count = last_seq.max(stored);
-    budget::fit(RunRecord {
+    let mut record = RunRecord {
         id: run.row.run_id.clone(),
         label: text("label"),
         agent: text("agent"),
@@ -82,5 +82,7 @@ pub fn closing_record(run: &Reclaimed, mut events: Vec<Value>, closing: ClosedRu
             .chain(closing.cost.map(|cost| (COST.to_owned(), cost.into())))
             .chain(closing.reserved.map(|reserved| (RESERVED_COST.to_owned(), reserved.into())))
             .collect::<Map<_, _>>(),
-    })
+    };
+    add_pull_request(&mut record);
+    budget::fit(record)
 }

@@ -75,6 +75,13 @@ pub fn add_pull_request(record: &mut RunRecord) {
     }
 }
 
+/// Adds the fact about a posted review.
+pub fn add_posted_review(record: &mut RunRecord, review: Option<&PostedReviewFact>) {
+    if let Some(fact) = review.and_then(|fact| serde_json::to_value(fact).ok()) {
+        record.extra.insert(POSTED_REVIEW.to_owned(), fact);
+    }
+}
+
 /// Returns repository and number of an address `<host>/<owner>/<name>/pull/<number>`.
 fn place(url: &str) -> Option<(String, u64)> {
     let mut parts = url.split(['?', '#']).next()?.trim_end_matches('/').rsplit('/');

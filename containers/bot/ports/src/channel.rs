@@ -44,6 +44,11 @@ pub trait ChannelIo: Send + Sync {
         true
     }
 
+    /// Returns whether a reply replaces the earlier one, so that it may be repeated.
+    fn replaces_replies(&self) -> bool {
+        false
+    }
+
     /// Shows a short status line. Most channels ignore it.
     fn status(&self, _text: &str) {}
 

@@ -13,6 +13,9 @@ use super::{
 /// The answer of a run that panicked.
 pub const INTERNAL_ERROR: &str = "❌ The run failed because of an internal error.";
 
+/// The reply of an interrupted run on a channel that replaces replies.
+pub const INTERRUPTED: &str = "⚠️ The run was interrupted before its answer. Send the request again.";
+
 /// Returns the text of a refusal.
 pub fn refusal(refusal: &Refusal) -> String {
     match refusal {

@@ -1,5 +1,14 @@
 //! Faults on demand.
 
+/// Where a request waits until its client hangs up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hang {
+    /// Before it is performed.
+    Before,
+    /// Behind its effect, and before its answer.
+    After,
+}
+
 /// A fault of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {

@@ -23,7 +23,7 @@ mod state;
 mod text_page;
 mod webhooks;
 
-pub use fault::Fault;
+pub use fault::{Fault, Hang};
 pub use server::{FakeGitHub, GitHubApp};
 pub use state::{FakeComment, FakeItem, FakePull, FakeRepository, FakeReview, FakeThread, Seen};
 pub use webhooks::{Delivered, checked, commented, review_requested, sign};

@@ -19,12 +19,12 @@ use axum::{
     http::Response,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use tokio::{net::TcpListener, task::AbortHandle};
+use tokio::{net::TcpListener, sync::oneshot, task::AbortHandle};
 
 use super::{
     answer::Answer,
     auth::{self, App, Reach},
-    fault::Fault,
+    fault::{Fault, Hang},
     folder::Folder,
     git,
     render::WEB,
@@ -199,6 +199,14 @@ impl FakeGitHub {
         self.state().faults.push((part.to_owned(), fault));
     }
 
+    /// Lets the next request with this text in method, path or GraphQL query hang.
+    /// Completes once it does.
+    pub fn hang(&self, part: &str, hang: Hang) -> oneshot::Receiver<()> {
+        let (sender, reached) = oneshot::channel();
+        self.state().hangs.push((part.to_owned(), hang, sender));
+        reached
+    }
+
     /// Returns the requests so far.
     pub fn seen(&self) -> Vec<Seen> {
         self.state().seen.clone()
@@ -232,7 +240,7 @@ async fn handle(State(shared): State<Arc<Shared>>, incoming: Incoming) -> Respon
         "" => request.path.clone(),
         query => format!("{}?{query}", request.path),
     };
-    let fault = {
+    let (fault, hang) = {
         let mut state = shared.state.lock().unwrap();
         shared.folder.discover(&mut state);
         state.seen.push(Seen {
@@ -241,9 +249,16 @@ async fn handle(State(shared): State<Arc<Shared>>, incoming: Incoming) -> Respon
             token: auth::token(&request),
             body: request.body.to_vec(),
         });
-        let line = format!("{} {target}", request.method);
+        let query = if target == "/graphql" { String::from_utf8_lossy(&request.body) } else { "".into() };
+        let line = format!("{} {target} {query}", request.method);
         let at = state.faults.iter().position(|(part, _)| line.contains(part.as_str()));
-        at.map(|at| state.faults.remove(at).1)
+        let fault = at.map(|at| state.faults.remove(at).1);
+        let at = state.hangs.iter().position(|(part, ..)| line.contains(part.as_str()));
+        (fault, at.map(|at| state.hangs.remove(at)))
+    };
+    let hang = match hang {
+        Some((_, Hang::Before, reached)) => return hung(reached).await,
+        other => other,
     };
     let early = fault.and_then(|fault| instead(fault, &target));
     let answer = match early {
@@ -253,6 +268,9 @@ async fn handle(State(shared): State<Arc<Shared>>, incoming: Incoming) -> Respon
         None if whole.contains(".git/") => over_git(&shared, &request).await,
         None => text_page::answer(&mut shared.state.lock().unwrap(), &shared.app, &request),
     };
+    if let Some((_, Hang::After, reached)) = hang {
+        return hung(reached).await;
+    }
     sent(&shared, answer, fault)
 }
 
@@ -264,6 +282,13 @@ fn api(shared: &Shared, request: &Request) -> Answer {
         Ok(()) => answer,
         Err(error) => Answer::error(500, &format!("the state cannot be stored: {error}")),
     }
+}
+
+/// Reports that a request hangs. Never completes: the client hangs up.
+async fn hung(reached: oneshot::Sender<()>) -> Response<Body> {
+    // The test may have ended.
+    let _ = reached.send(());
+    std::future::pending().await
 }
 
 /// Returns the answer of a fault that prevents the request.

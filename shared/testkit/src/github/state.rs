@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::sync::oneshot;
 
 /// A repository.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -145,6 +146,9 @@ pub(super) struct HostState {
     pub(super) seen: Vec<Seen>,
     #[serde(skip)]
     pub(super) faults: Vec<(String, super::Fault)>,
+    /// Requests to hang by a text in them, and who waits for that.
+    #[serde(skip)]
+    pub(super) hangs: Vec<(String, super::Hang, oneshot::Sender<()>)>,
 }
 
 impl HostState {

@@ -4,5 +4,9 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a double that cannot go on fails its test")]
 
 mod changes;
+mod crashes;
+mod friction;
+mod hostile;
+mod processes;
 mod reviews;
 mod support;

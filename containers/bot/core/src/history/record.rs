@@ -1,7 +1,7 @@
 //! Builds a run's record from its state in the registry (docs/reference/runs.md#record).
 
 use ars_friction::{AnalysisOptions, Interval, analyze};
-use ars_runs::{COST, RunRecord, SCHEMA_WITH_SPANS, add_pull_request, budget};
+use ars_runs::{COST, RunRecord, SCHEMA_WITH_SPANS, add_posted_review, add_pull_request, budget};
 use ars_types::{RunStatus, UnixMillis};
 use serde_json::{Map, Value};
 
@@ -70,5 +70,6 @@ pub fn record(run: &LiveRun, end: RunTotals) -> RunRecord {
         extra: Map::from_iter(end.cost.map(|cost| (COST.to_owned(), cost.into()))),
     };
     add_pull_request(&mut record);
+    add_posted_review(&mut record, run.posted_review.as_ref());
     budget::fit(record)
 }

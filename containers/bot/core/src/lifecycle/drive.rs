@@ -30,7 +30,7 @@ impl ActiveRun {
         from: StartFrom,
     ) -> DriverReport {
         let root = self.spans.start(&self.run, Some(self.request.id()), "run.agent", context.clock().now());
-        let stage = ReviewStage::of(self, assignment);
+        let stage = ReviewStage::of(self, context, assignment);
         let driver = Driver {
             run: &self.run,
             spans: &self.spans,

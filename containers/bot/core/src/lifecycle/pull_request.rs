@@ -17,6 +17,7 @@ use ars_codehost::{
         Pushed, check_run, render,
     },
     review::PullRequestState,
+    run_of_branch,
     text::neutral_line,
 };
 use ars_events::EventBody;
@@ -187,7 +188,11 @@ impl Change<'_> {
         let (outcome, hit, error) = self.flow(pushed, text).await;
         let url = hit.as_ref().map_or_else(String::new, |hit| hit.url.clone());
         let (line, created) = match outcome {
+            // A process of this run that opened it may have crashed before it knew.
             Outcome::Opened(number) => (format!("Draft pull request #{number}: {url}"), true),
+            Outcome::Edited(number) if run_of_branch(pushed.branch.as_str()).as_ref() == Some(run) => {
+                (format!("Draft pull request #{number}: {url}"), true)
+            }
             Outcome::Edited(number) => (format!("Pull request #{number} was updated: {url}"), false),
             Outcome::Closed(number) => {
                 return format!(

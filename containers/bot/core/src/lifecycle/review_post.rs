@@ -14,15 +14,20 @@ use ars_codehost::{
     review::{Action, Input, Outcome, ReviewPost, Submission, Submitted, Unposted, is_posted, place},
 };
 use ars_events::{EventBody, NoteKind};
+use ars_runs::PostedReviewFact;
 use ars_types::RunStatus;
 use async_trait::async_trait;
 
 use super::{active::ActiveRun, review_target::check_out};
-use crate::run::{Assignment, Recheck, ReviewTarget, RunCodeHost};
+use crate::{
+    context::RunContext,
+    run::{Assignment, Recheck, ReviewTarget, RunCodeHost},
+};
 
 /// The post of one review run.
 pub(super) struct ReviewStage<'a> {
     active: &'a ActiveRun,
+    context: &'a RunContext,
     assignment: &'a Assignment,
     access: &'a RunCodeHost,
     slot: &'a VerdictSlot,
@@ -38,13 +43,17 @@ struct State {
 
 impl<'a> ReviewStage<'a> {
     /// The stage of a review that is posted.
-    pub(super) fn of(active: &'a ActiveRun, assignment: &'a Assignment) -> Option<Self> {
+    pub(super) fn of(
+        active: &'a ActiveRun,
+        context: &'a RunContext,
+        assignment: &'a Assignment,
+    ) -> Option<Self> {
         let target = assignment.review.clone().filter(|target| target.posts)?;
         let (access, slot) = (assignment.code_host.as_ref()?, assignment.verdict.as_ref()?);
         let head = target.head()?;
         let post = if target.is_second { ReviewPost::again(head) } else { ReviewPost::new(head) };
         let state = Mutex::new(State { target, post, next: None });
-        Some(Self { active, assignment, access, slot, state })
+        Some(Self { active, context, assignment, access, slot, state })
     }
 
     /// Posts the review with this text. Returns the line for the answer.
@@ -52,8 +61,17 @@ impl<'a> ReviewStage<'a> {
         let remarks = self.slot.remarks();
         match self.active.bounded(self.post(answer, &remarks)).await {
             Some(line) => line,
-            None => Some(not_posted(Unposted::HostUnavailable)),
+            None => Some(match self.target() {
+                ReviewTarget { posted: Some(_), .. } => "The review is on the pull request.".to_owned(),
+                _ => not_posted(Unposted::HostUnavailable),
+            }),
         }
+    }
+
+    fn posted(&self, head: &Commit) -> String {
+        let target = self.target();
+        let url = self.access.host.host().pull_request_url(&target.repository, target.number);
+        format!("The review of {} is on the pull request: {url}", head.short())
     }
 
     async fn post(&self, answer: &str, remarks: &Remarks) -> Option<String> {
@@ -65,9 +83,11 @@ impl<'a> ReviewStage<'a> {
         loop {
             let input = match action {
                 Action::End(Outcome::Posted { head }) => {
-                    self.resolve(&target, &remarks.fixed).await;
-                    let url = host.host().pull_request_url(&target.repository, target.number);
-                    return Some(format!("The review of {} is on the pull request: {url}", head.short()));
+                    // Before the threads, which may take too long.
+                    self.note_posted(0);
+                    let resolved = self.resolve(&remarks.fixed).await;
+                    self.note_posted(resolved);
+                    return Some(self.posted(&head));
                 }
                 Action::End(Outcome::NotPosted(why)) => return Some(not_posted(why)),
                 // The text for it was not stored, or the new head was not checked out.
@@ -85,7 +105,7 @@ impl<'a> ReviewStage<'a> {
                     let diff = diff.map(|files| files.diff());
                     let placed = place(&remarks.findings, diff.as_ref());
                     let submission = Submission::new(&head, read_at.as_ref(), answer, placed);
-                    if !self.active.may_write(|_| {}).await {
+                    if !self.may_write(|target| target.is_submitted = true).await {
                         return Some(not_posted(Unposted::HostUnavailable));
                     }
                     let posted = host.submit_review(&target.repository, target.number, &submission).await;
@@ -108,21 +128,63 @@ impl<'a> ReviewStage<'a> {
     }
 
     /// Resolves the service's own threads that the review verified as fixed.
-    async fn resolve(&self, target: &ReviewTarget, fixed: &[String]) {
-        if fixed.is_empty() {
-            return;
+    /// Returns how many the run resolved.
+    async fn resolve(&self, fixed: &[String]) -> u64 {
+        let target = self.target();
+        if fixed.is_empty() && target.resolving.is_empty() {
+            return 0;
         }
         let host = &*self.access.host;
-        let Ok(threads) = host.review_threads(&target.repository, target.number).await else { return };
-        let own = threads.entries.iter().filter(|thread| thread.is_own && !thread.is_resolved);
-        for thread in own.filter(|thread| fixed.contains(&thread.id)) {
-            if !self.active.may_write(|_| {}).await {
-                return;
+        let Ok(threads) = host.review_threads(&target.repository, target.number).await else { return 0 };
+        let own = threads.entries.iter().filter(|thread| thread.is_own);
+        let (done, open): (Vec<_>, Vec<_>) = own.partition(|thread| thread.is_resolved);
+        // Stored before, because a process that crashes behind some of them has resolved those.
+        let mut resolved = done.iter().filter(|thread| target.resolving.contains(&thread.id)).count() as u64;
+        for thread in open.iter().filter(|thread| fixed.contains(&thread.id)) {
+            if !self.may_write(|target| target.resolving.push(thread.id.clone())).await {
+                break;
             }
-            if let Err(error) = host.resolve_thread(&target.repository, &thread.id).await {
-                tracing::warn!(run = %self.active.run.id(), %error, "a thread was not resolved");
+            match host.resolve_thread(&target.repository, &thread.id).await {
+                Ok(()) => resolved += 1,
+                Err(error) => {
+                    tracing::warn!(run = %self.active.run.id(), %error, "a thread was not resolved");
+                }
             }
         }
+        resolved
+    }
+
+    /// Keeps the posted review for the run's record, unless an earlier run posted it.
+    fn note_posted(&self, resolved: u64) {
+        let target = self.target();
+        if !target.is_submitted {
+            return;
+        }
+        let fact = PostedReviewFact {
+            repo: target.repository.to_string(),
+            number: target.number,
+            at: self.context.clock().now(),
+            resolved,
+        };
+        self.active.run.set_posted_review(fact.clone());
+        let stored = self.changed(|target| target.posted = Some(fact));
+        // Stored with the run's end.
+        if let Some(tracked) = self.active.claim.tracked() {
+            tracked.change(|state| state.review = stored);
+        }
+    }
+
+    /// Changes and stores the target. Returns whether this process may write to the code host.
+    async fn may_write(&self, change: impl FnOnce(&mut ReviewTarget)) -> bool {
+        let stored = self.changed(change);
+        self.active.may_write(|state| state.review = stored).await
+    }
+
+    /// Changes the target, and returns it as the run's state keeps it.
+    fn changed(&self, change: impl FnOnce(&mut ReviewTarget)) -> Option<serde_json::Value> {
+        let mut state = self.lock();
+        change(&mut state.target);
+        serde_json::to_value(&state.target).ok()
     }
 
     fn target(&self) -> ReviewTarget {

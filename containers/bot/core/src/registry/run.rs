@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ars_bot_ports::Overload;
 use ars_events::{Actor, Event, EventBody, NoteKind, Redactor};
+use ars_runs::PostedReviewFact;
 use ars_types::{RunId, RunStatus, StopMode, UnixMillis};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
@@ -30,6 +31,8 @@ pub struct LiveRun {
     pub cost: Option<u64>,
     /// The cost of its reflection, if it had one.
     pub reflection_cost: Option<u64>,
+    /// The review that it posted on the code host.
+    pub posted_review: Option<PostedReviewFact>,
     /// When it was sealed, and whether its reply was delivered.
     pub sealed: Option<(UnixMillis, Option<bool>)>,
     /// Its final record is being written, or is written.
@@ -102,6 +105,7 @@ pub(super) struct State {
     pub(super) finished: Option<(UnixMillis, RunStatus)>,
     cost: Option<u64>,
     pub(super) reflection_cost: Option<u64>,
+    posted_review: Option<PostedReviewFact>,
     pub(super) sealed: Option<(UnixMillis, Option<bool>)>,
     is_recording: bool,
     stop: Option<StopMode>,
@@ -188,6 +192,7 @@ impl Run {
             finished: state.finished,
             cost: state.cost,
             reflection_cost: state.reflection_cost,
+            posted_review: state.posted_review.clone(),
             sealed: state.sealed,
             is_recording: state.is_recording,
             stop: state.stop,
@@ -339,6 +344,11 @@ impl RunHandle {
     /// Sets the run's cost. Call it before the finish, which viewers wait for.
     pub fn set_cost(&self, cost: Option<u64>) {
         self.run.lock().cost = cost;
+    }
+
+    /// Sets the review that the run posted, which its record keeps.
+    pub fn set_posted_review(&self, review: PostedReviewFact) {
+        self.run.lock().posted_review = Some(review);
     }
 
     /// Sets the run's place among those that wait for a slot, or that it waits no more.

@@ -1,6 +1,7 @@
 //! The pull request under review, as the run and its stored state know it.
 
 use ars_codehost::diff::Commit;
+use ars_runs::PostedReviewFact;
 use ars_types::{RefName, RepoSlug};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,12 +22,31 @@ pub struct ReviewTarget {
     pub is_second: bool,
     /// The requester lets the review be posted.
     pub posts: bool,
+    /// The run began to submit its review, so a review of the head that is found later is its own.
+    #[serde(default)]
+    pub is_submitted: bool,
+    /// Ids of the own threads that the run began to resolve.
+    #[serde(default)]
+    pub resolving: Vec<String>,
+    /// The posted review, once the run is done with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub posted: Option<PostedReviewFact>,
 }
 
 impl ReviewTarget {
     /// A first review of this head.
     pub fn new(repository: RepoSlug, number: u64, base: String, head: &Commit, posts: bool) -> Self {
-        Self { repository, number, base, head: head.to_string(), is_second: false, posts }
+        Self {
+            repository,
+            number,
+            base,
+            head: head.to_string(),
+            is_second: false,
+            posts,
+            is_submitted: false,
+            resolving: Vec::new(),
+            posted: None,
+        }
     }
 
     /// The second review, of this head.

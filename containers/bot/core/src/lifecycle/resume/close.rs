@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use ars_agent::{Saved, resume::RunState};
-use ars_bot_ports::{ChannelIo, FlushAnswer, FlushBatch, Owned, StoreError};
+use ars_bot_ports::{ChannelIo, FlushAnswer, FlushBatch, Owned, StoreError, texts};
 use ars_events::{Event, EventBody, NoteKind};
-use ars_runs::{ClosedRun, RunRecord, closing_record};
+use ars_runs::{ClosedRun, RunRecord, add_posted_review, closing_record};
 use ars_types::RunStatus;
 use ars_wire::ledger::{Followup, Phase, Reclaimed};
 
@@ -17,6 +17,7 @@ use crate::{
     lifecycle::requeue::EndedRun,
     live::{Live, Meta},
     retry::Policy,
+    run::ReviewTarget,
     threads::{FollowUp, Note},
 };
 
@@ -64,6 +65,9 @@ pub(super) async fn close(
                 hold.settle(&owner.run_id, cost.max(held), context.clock().now());
             }
             tracing::info!(run = %owner.run_id, status = %status, reason, "reclaimed run closed");
+            if status == RunStatus::Interrupted && !is_late {
+                announce_interruption(context, &run).await;
+            }
             // A follow-up of a run that had its record before can only be a turn.
             if status != RunStatus::Interrupted || is_late {
                 requeue(context, &run, status, follow_ups).await;
@@ -76,11 +80,21 @@ pub(super) async fn close(
     Ok(())
 }
 
+/// Replaces the announcement of a run on its channel, if the channel replaces replies.
+async fn announce_interruption(context: &RunContext, run: &Reclaimed) {
+    let Some(io) = reopened(context, run).filter(|io| io.replaces_replies()) else { return };
+    if let Err(error) = io.reply(texts::INTERRUPTED).await {
+        tracing::warn!(run = %run.row.run_id, %error, "the end of a run was not announced");
+    }
+}
+
 /// Returns the record of a run that ends here.
 fn record_of(run: &Reclaimed, stored: Stored, closing: ClosedRun) -> RunRecord {
     let mut record = closing_record(run, stored.events, closing);
     record.event_count = record.event_count.max(stored.at_least);
     record.truncated = record.event_count != record.stored_event_count;
+    let review = ReviewTarget::of_state(RunState::of_row(&run.row.state).review.as_ref());
+    add_posted_review(&mut record, review.and_then(|review| review.posted).as_ref());
     record
 }
 

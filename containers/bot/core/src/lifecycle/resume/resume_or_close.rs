@@ -54,8 +54,12 @@ pub(super) async fn resume_or_close(
     // A run that ended in an outage without a permit lacks the mark. Its stored answer shows that it may have replied,
     // and a resume would reply again.
     let mut state = RunState::of_row(&run.row.state);
-    let may_have_replied = !state.replied.unwrap_or_else(|| !stored.has_answer());
+    let may_have_replied = !state.replied.unwrap_or_else(|| stored.answer().is_none());
     if may_have_replied {
+        if let Some(status) = reply_again(context, &run, &stored).await {
+            let reason = "it had ended; its reply was repeated";
+            return close::close(context, run, stored, status, reason, &mut reserved.hold).await;
+        }
         // Its process died around the reply, so the record must not claim that the requester has it.
         state.clear_final_status();
         run.row.state = state.to_row();
@@ -93,6 +97,13 @@ pub(super) async fn resume_or_close(
         }
         Err(refused) => refuse(context, run, stored, &refused, &mut reserved.hold).await,
     }
+}
+
+/// Repeats the reply of an ended run, if its channel replaces replies. Returns the run's status.
+async fn reply_again(context: &RunContext, run: &Reclaimed, stored: &Stored) -> Option<RunStatus> {
+    let io = close::reopened(context, run).filter(|io| io.replaces_replies())?;
+    io.reply(stored.answer()?).await.ok()?;
+    Some(RunState::of_row(&run.row.state).final_status().unwrap_or(RunStatus::Completed))
 }
 
 /// The reason for closing a run.

@@ -36,9 +36,9 @@ impl Stored {
         Self { at_least, ..Self::of(run, Vec::new()) }
     }
 
-    /// Returns whether the run has published its answer, which immediately precedes the reply.
-    pub(super) fn has_answer(&self) -> bool {
-        self.events.iter().any(|event| event["type"] == ANSWER)
+    /// Returns the published answer of the run, which immediately precedes the reply.
+    pub(super) fn answer(&self) -> Option<&str> {
+        self.events.iter().rev().find(|event| event["type"] == ANSWER)?["text"].as_str()
     }
 }
 

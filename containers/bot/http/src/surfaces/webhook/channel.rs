@@ -91,6 +91,10 @@ impl ChannelIo for CommentChannel {
         Vec::new()
     }
 
+    fn replaces_replies(&self) -> bool {
+        true
+    }
+
     fn run_started(&self, id: &RunId) {
         self.progress.send_replace(Progress::Started);
         let page = self.pages.as_ref().map(|base| format!("[Run]({base}/runs/{id})"));

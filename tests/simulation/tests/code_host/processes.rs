@@ -1,0 +1,344 @@
+//! Processes of one installation that are killed: its stores, trees and code host outlast them.
+//!
+//! Each process is a runtime of its own. A kill drops it with everything in flight.
+
+use std::{
+    path::Path,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use ars_agent::{ModelTurn, Part, Role, StopReason, Usage};
+use ars_auth::{Actor, Secret, TokenMap};
+use ars_bot_adapters::stores::{Client, StoreResponse, Transport};
+use ars_bot_core::{Capabilities, Core, Deps, LedgerDeps, live::LiveStores};
+use ars_bot_http::{CommentChannel, HttpState, Webhooks, router};
+use ars_bot_ports::{
+    ChannelIo, Channels, Clock, CodeHost, IncomingMessage, ModelClient, ModelDelta, ModelError, ModelRequest,
+    Models, StoreError, UnknownProvider,
+};
+use ars_events::Redactor;
+use ars_testkit::{
+    NativeState,
+    github::{Delivered, FakeGitHub, Hang},
+};
+use ars_types::{Generation, ModelRef, UnixMillis};
+use ars_wire::{
+    health::Build,
+    ledger::LiveRun,
+    state::{Route, RunVerb},
+};
+use async_trait::async_trait;
+use axum::{Router, body::Body, http::Request};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::{runtime::Runtime, sync::oneshot};
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
+
+use crate::support::{Collector, adapter, fake_host, message, settings, trees};
+
+/// Secret of the webhooks.
+pub const WEBHOOK_SECRET: &str = "canary-webhook";
+/// Longer than a lease.
+const LAPSED_MS: i64 = 45_000;
+/// Time limit of every wait.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// One answer of the model.
+#[derive(Clone)]
+pub enum Step {
+    Say(String),
+    Call(&'static str, Value),
+    /// Says a text once the host received this request.
+    SayBehind(&'static str, &'static str),
+}
+
+/// What outlasts every process.
+pub struct Installation {
+    pub fake: Arc<FakeGitHub>,
+    pub replies: Arc<Collector>,
+    shared: Arc<Shared>,
+    folder: TempDir,
+    processes: AtomicU32,
+    /// The runtime of the fake host.
+    runtime: Runtime,
+}
+
+struct Shared {
+    fake: Arc<FakeGitHub>,
+    state: Mutex<NativeState>,
+    now: AtomicI64,
+    /// The answers of the current run, by number of the answers before.
+    script: Mutex<Vec<Step>>,
+    model_calls: AtomicU32,
+}
+
+/// One process.
+pub struct Process {
+    runtime: Runtime,
+    core: Core,
+    router: Router,
+    is_dead: Arc<AtomicBool>,
+}
+
+impl Clock for Shared {
+    fn now(&self) -> UnixMillis {
+        self.now.load(Ordering::SeqCst)
+    }
+}
+
+/// The connection of a process to the stores. Behind a kill no request arrives.
+struct Wire {
+    shared: Arc<Shared>,
+    is_dead: Arc<AtomicBool>,
+}
+
+#[async_trait]
+impl Transport for Wire {
+    async fn send(&self, route: Route, body: String) -> Result<StoreResponse, StoreError> {
+        if self.is_dead.load(Ordering::SeqCst) {
+            return std::future::pending().await;
+        }
+        let shared = &self.shared;
+        let (status, text) = shared.state.lock().unwrap().call(route, &body, shared.now());
+        Ok(StoreResponse { status, text })
+    }
+}
+
+struct Scripted(Arc<Shared>);
+
+impl Models for Scripted {
+    fn client(&self, _model: &ModelRef) -> Result<Arc<dyn ModelClient>, UnknownProvider> {
+        Ok(Arc::new(Self(Arc::clone(&self.0))))
+    }
+}
+
+#[async_trait]
+impl ModelClient for Scripted {
+    /// The answer depends on the conversation alone, so every process gives the same one.
+    async fn turn(
+        &self,
+        request: ModelRequest<'_>,
+        _deltas: &(dyn Fn(ModelDelta) + Send + Sync),
+        _cancel: &CancellationToken,
+    ) -> Result<ModelTurn, ModelError> {
+        self.0.model_calls.fetch_add(1, Ordering::SeqCst);
+        let made = request.turns.iter().filter(|turn| turn.role == Role::Assistant).count();
+        let step = self.0.script.lock().unwrap()[made].clone();
+        let (part, stop) = match step {
+            Step::Say(text) => (Part::text(text), StopReason::EndTurn),
+            Step::SayBehind(part, text) => {
+                while !self.0.fake.targets().iter().any(|target| target.contains(part)) {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                (Part::text(text), StopReason::EndTurn)
+            }
+            Step::Call(name, input) => {
+                let (call_id, extra) = (format!("c{made}"), serde_json::Map::default());
+                (Part::ToolCall { call_id, name: name.into(), input, extra }, StopReason::ToolUse)
+            }
+        };
+        Ok(ModelTurn { parts: vec![part], stop, usage: Usage::default() })
+    }
+}
+
+/// The way back to the requester of a run that another process began.
+struct Reopened {
+    host: Arc<dyn CodeHost>,
+    replies: Arc<Collector>,
+}
+
+impl Channels for Reopened {
+    fn reopen(&self, run: &LiveRun) -> Option<Arc<dyn ChannelIo>> {
+        if run.thread_key.starts_with("github:") {
+            return Some(Arc::new(CommentChannel::reopen(run, Arc::clone(&self.host), None)?));
+        }
+        let replies: Arc<Collector> = Arc::clone(&self.replies);
+        Some(replies)
+    }
+}
+
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+}
+
+impl Installation {
+    pub fn new() -> Self {
+        let runtime = runtime();
+        let fake = runtime.block_on(fake_host());
+        let shared = Shared {
+            fake: Arc::clone(&fake),
+            state: Mutex::new(NativeState::new(None)),
+            now: AtomicI64::new(1_800_000_000_000),
+            script: Mutex::default(),
+            model_calls: AtomicU32::new(0),
+        };
+        let (replies, processes) = (Arc::default(), AtomicU32::new(0));
+        let folder = tempfile::tempdir().unwrap();
+        Self { fake, replies, shared: Arc::new(shared), folder, processes, runtime }
+    }
+
+    /// Sets the answers of the next run.
+    pub fn script(&self, steps: Vec<Step>) {
+        *self.shared.script.lock().unwrap() = steps;
+    }
+
+    /// Starts a process, which reclaims orphaned runs.
+    pub fn start(&self) -> Process {
+        let number = self.processes.fetch_add(1, Ordering::SeqCst);
+        let runtime = runtime();
+        let is_dead = Arc::default();
+        let (core, router) = {
+            let _inside = runtime.enter();
+            self.compose(number, self.folder.path(), Arc::clone(&is_dead))
+        };
+        let keeper = core.clone();
+        runtime.spawn(async move { keeper.keep_ledger(CancellationToken::new()).await });
+        Process { runtime, core, router, is_dead }
+    }
+
+    fn compose(&self, number: u32, folder: &Path, is_dead: Arc<AtomicBool>) -> (Core, Router) {
+        let host = adapter(&self.fake);
+        let client =
+            Arc::new(Client::over(Wire { shared: Arc::clone(&self.shared), is_dead }, None).unwrap());
+        let replies = Arc::clone(&self.replies);
+        let ledger = LedgerDeps {
+            stores: LiveStores { ledger: client.clone(), transcripts: client.clone() },
+            generation: Generation::parse(format!("g{number}")).unwrap(),
+            channels: Arc::new(Reopened { host: Arc::clone(&host), replies }),
+            has_successor: true,
+        };
+        let capabilities = Capabilities {
+            ledger: Some(ledger),
+            code_host: Some(Arc::clone(&host)),
+            ..Capabilities::default()
+        };
+        let core = Core::new(Deps {
+            clock: Arc::<Shared>::clone(&self.shared),
+            models: Arc::new(Scripted(Arc::clone(&self.shared))),
+            workspaces: Arc::new(trees(folder, &host)),
+            store: client.clone(),
+            capabilities,
+            redactor: Arc::new(Redactor::new(Vec::new())),
+            settings: settings(&self.fake),
+        });
+        let webhooks = Webhooks {
+            secret: Secret::parse(Some(WEBHOOK_SECRET.to_owned())).unwrap(),
+            users: [("ann".to_owned(), "http:ann".to_owned())].into(),
+            checks: None,
+            host,
+            documents: client,
+        };
+        let tokens = Arc::new(TokenMap::parse(None).map);
+        let build = Build { commit: "abc".into(), built_at: None };
+        let router = router(HttpState::new(core.clone(), tokens, build).with_webhooks(webhooks));
+        (core, router)
+    }
+
+    /// Plays a message that a kill at this request interrupts, to its end by the next process.
+    pub fn interrupted(&self, part: &str, hang: Hang, play: impl FnOnce(&Process)) -> Process {
+        let calls = self.shared.model_calls.load(Ordering::SeqCst);
+        let reached = self.fake.hang(part, hang);
+        let process = self.start();
+        play(&process);
+        self.block_on(reached, part);
+        // A run without a stored step cannot be resumed.
+        self.until("a model call", || self.shared.model_calls.load(Ordering::SeqCst) > calls);
+        process.kill();
+        self.shared.now.fetch_add(LAPSED_MS, Ordering::SeqCst);
+        let next = self.start();
+        self.until("the end of the run", || self.live().is_empty());
+        next
+    }
+
+    fn block_on(&self, reached: oneshot::Receiver<()>, part: &str) {
+        let waited = self.runtime.block_on(async { tokio::time::timeout(PATIENCE, reached).await });
+        waited.unwrap_or_else(|_| panic!("no request {part}: {:#?}", self.fake.targets())).unwrap();
+    }
+
+    /// Waits for a condition.
+    pub fn until(&self, what: &str, mut is_met: impl FnMut() -> bool) {
+        let began = Instant::now();
+        while !is_met() {
+            assert!(began.elapsed() < PATIENCE, "{what}: {:#?}", self.fake.targets());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn call(&self, verb: RunVerb, mut body: Value) -> Value {
+        body["storeKey"] = ars_wire::runs::DEFAULT_STORE.into();
+        let now = self.shared.now();
+        let (_, text) = self.shared.state.lock().unwrap().call(Route::Runs(verb), &body.to_string(), now);
+        serde_json::from_str(&text).unwrap()
+    }
+
+    fn live(&self) -> Vec<Value> {
+        self.call(RunVerb::Live, json!({}))["runs"].as_array().unwrap().clone()
+    }
+
+    /// Stores the records of other runs, at the time of their last end.
+    pub fn adopt(&self, records: Vec<Value>) {
+        let ends = records.iter().filter_map(|record| record["finishedAt"].as_i64());
+        self.shared.now.store(ends.max().unwrap() + 1, Ordering::SeqCst);
+        for record in records {
+            let stored = self.call(RunVerb::Put, json!({ "record": record }));
+            assert_eq!(stored["ok"], true, "{stored}");
+        }
+    }
+
+    /// Returns the records, the newest first.
+    pub fn records(&self) -> Vec<Value> {
+        self.call(RunVerb::List, json!({}))["items"].as_array().unwrap().clone()
+    }
+}
+
+impl Process {
+    /// Sends a message of the thread.
+    pub fn send(&self, text: &str, replies: &Arc<Collector>) {
+        let (core, io, message) = (self.core.clone(), Arc::clone(replies), message("t", text));
+        self.runtime.spawn(async move { core.dispatch(message, io).await });
+    }
+
+    /// Sends a message of the thread, and waits for its run.
+    pub fn ask(&self, text: &str, replies: &Arc<Collector>) {
+        self.runtime.block_on(self.core.dispatch(message("t", text), Arc::<Collector>::clone(replies)));
+        assert!(self.runtime.block_on(self.core.idle(PATIENCE)));
+    }
+
+    /// Sends a command, and returns its reply.
+    pub fn command(&self, actor: Actor, text: &str) -> String {
+        let replies: Arc<Collector> = Arc::default();
+        let message = IncomingMessage { actor, ..message("operators", text) };
+        self.runtime.block_on(self.core.dispatch(message, Arc::<Collector>::clone(&replies)));
+        let replies = replies.replies.lock().unwrap();
+        replies.join("\n")
+    }
+
+    /// Receives a webhook. Returns the status of the answer, if it is waited for.
+    pub fn deliver(&self, delivered: &Delivered) -> tokio::task::JoinHandle<u16> {
+        let mut request = Request::post("/ingress/github");
+        for (name, value) in &delivered.headers {
+            request = request.header(*name, value);
+        }
+        let request = request.body(Body::from(delivered.body.clone())).unwrap();
+        let router = self.router.clone();
+        self.runtime.spawn(async move { router.oneshot(request).await.unwrap().status().as_u16() })
+    }
+
+    /// Waits for a task of the process.
+    pub fn wait<T>(&self, task: tokio::task::JoinHandle<T>) -> T {
+        self.runtime.block_on(task).unwrap()
+    }
+
+    /// Ends the process with everything in flight.
+    pub fn kill(self) {
+        // The tasks end one by one, and one must not act on the end of another.
+        self.is_dead.store(true, Ordering::SeqCst);
+        drop((self.core, self.router));
+        self.runtime.shutdown_timeout(Duration::from_secs(5));
+    }
+}
