@@ -5,6 +5,7 @@
 
 mod backlog;
 mod run;
+mod run_use;
 mod subscription;
 
 use std::{
@@ -18,7 +19,8 @@ use subtle::ConstantTimeEq;
 use tokio::sync::broadcast;
 
 pub use backlog::Kept;
-pub use run::{Feed, LiveRun, Origin, QueuePlace, RunHandle, Stops};
+pub use run::{Feed, LiveRun, Origin, QueuePlace, Restored, RunHandle, Stops};
+pub use run_use::{MODEL_TURN, RunUse};
 pub use subscription::{Frame, Subscription};
 
 use ars_bot_ports::{Clock, Randomness};

@@ -100,7 +100,7 @@ async fn read(response: Response, steps: &Steps, last_id: &mut Option<String>) -
                 Some("end") => return Ok(End::Run),
                 Some(_) => {}
                 None => match serde_json::from_str(&data) {
-                    Ok(event) => show(steps, &event)?,
+                    Ok(event) => show(steps, event)?,
                     Err(_) => return Err(anyhow!("the service sent an event that is not JSON").into()),
                 },
             }
@@ -109,12 +109,25 @@ async fn read(response: Response, steps: &Steps, last_id: &mut Option<String>) -
     Ok(End::Connection(anyhow!("the stream ended before the run")))
 }
 
-/// Prints a step or the answer.
-pub(super) fn show(steps: &Steps, event: &Value) -> std::io::Result<()> {
+/// Prints a step or the answer, without control sequences: any server may be at the address.
+pub(super) fn show(steps: &Steps, event: Value) -> std::io::Result<()> {
+    let event = &with_texts(event, &|text| ars_events::clean(&text, usize::MAX));
     if event["type"] == "answer" {
         terminal::print(&format!("\n{}\n", event["text"].as_str().unwrap_or_default()))?;
     } else if let Some(lines) = steps.lines(event) {
         terminal::print(&format!("{lines}\n"))?;
     }
     Ok(())
+}
+
+/// Replaces every text of an event.
+pub(super) fn with_texts(value: Value, replace: &impl Fn(String) -> String) -> Value {
+    match value {
+        Value::String(text) => Value::String(replace(text)),
+        Value::Array(items) => items.into_iter().map(|item| with_texts(item, replace)).collect(),
+        Value::Object(members) => {
+            members.into_iter().map(|(name, value)| (name, with_texts(value, replace))).collect()
+        }
+        value => value,
+    }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     Failure,
-    follow::{show, steps},
+    follow::{show, steps, with_texts},
     reconnect::Reconnect,
     registry::Server,
 };
@@ -39,6 +39,8 @@ struct Watched<S> {
     id: RunId,
     /// Seq of the last printed event.
     after: u64,
+    /// The last point of resumption that was seen.
+    resumed: Option<Resumed>,
     /// Only a connection that worked before is retried.
     has_answered: bool,
 }
@@ -56,6 +58,15 @@ struct Run {
 struct Page {
     events: Vec<Value>,
     next_after_seq: Option<u64>,
+    resumed: Option<Resumed>,
+}
+
+/// The point at which another process of the service continued the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Resumed {
+    at: i64,
+    after_seq: u64,
 }
 
 /// Prints each step, then the answer.
@@ -63,8 +74,8 @@ struct Page {
 pub async fn run(args: RunsWatch) -> Result<ExitCode, Failure> {
     let service = Server::at(&args.server)?;
     let steps = steps();
-    Watched { service, id: args.id, after: 0, has_answered: false }
-        .follow(|event| show(&steps, &plain(event)))
+    Watched { service, id: args.id, after: 0, resumed: None, has_answered: false }
+        .follow(|event| show(&steps, plain(event)))
         .await
 }
 
@@ -99,12 +110,26 @@ impl<S: Service> Watched<S> {
 
     /// Returns the next page of events, or `None` without new ones.
     async fn next_events(&mut self) -> Result<Option<Vec<Value>>, Failure> {
+        let mut page = self.page().await?;
+        if page.resumed.is_some() && page.resumed != self.resumed {
+            self.resumed = page.resumed;
+            let stored = page.resumed.map_or(0, |resumed| resumed.after_seq);
+            // Later events died with the earlier process, and their seqs were given to others.
+            if self.after > stored {
+                self.after = stored;
+                page = self.page().await?;
+            }
+        }
         let before = self.after;
-        let input = json!({ "id": self.id, "afterSeq": self.after });
-        let Page { events, next_after_seq } = self.post("runs.events", &input).await?;
+        let Page { events, next_after_seq, .. } = page;
         let last = events.iter().filter_map(|event| event["seq"].as_u64()).max();
         self.after = self.after.max(next_after_seq.or(last).unwrap_or(0));
         Ok(Some(events).filter(|_| self.after > before))
+    }
+
+    async fn page(&mut self) -> Result<Page, Failure> {
+        let input = json!({ "id": self.id, "afterSeq": self.after });
+        self.post("runs.events", &input).await
     }
 
     /// Invokes a command. Retries while the service cannot be reached or has an outage.
@@ -130,16 +155,8 @@ impl<S: Service> Watched<S> {
 
 /// Removes the delimiters around the texts of an event.
 /// They are for programs that pass them to a model.
-fn plain(value: Value) -> Value {
-    match value {
-        Value::String(text) => match unwrap_untrusted(&text) {
-            Some(body) => Value::String(body.to_owned()),
-            None => Value::String(text),
-        },
-        Value::Array(items) => items.into_iter().map(plain).collect(),
-        Value::Object(members) => members.into_iter().map(|(name, value)| (name, plain(value))).collect(),
-        value => value,
-    }
+fn plain(event: Value) -> Value {
+    with_texts(event, &|text| unwrap_untrusted(&text).map(str::to_owned).unwrap_or(text))
 }
 
 #[cfg(test)]
@@ -180,7 +197,7 @@ mod tests {
         let answers = RefCell::new(answers.iter().copied().collect());
         let service = Scripted { answers, asked: &asked, began: Instant::now() };
         let id = RunId::parse("r1").unwrap();
-        let watched = Watched { service, id, after: 0, has_answered: false };
+        let watched = Watched { service, id, after: 0, resumed: None, has_answered: false };
         let show = |_| {
             *shown.borrow_mut() += 1;
             Ok(())
@@ -243,5 +260,36 @@ mod tests {
         let (ended, shown, asked) = watch(&[Some(ended), Some(STEP), Some(STEP)]).await;
         assert!(ended.is_ok());
         assert_eq!((shown, asked.len()), (1, 3));
+    }
+
+    /// Two processes died one after the other. The second stored no event, so the third resumed at the same seq.
+    #[tokio::test(start_paused = true)]
+    async fn watch_steps_back_once_per_resumed_process() {
+        let second = r#"{"events":[{"seq":4},{"seq":5}],"resumed":{"at":10,"afterSeq":3}}"#;
+        let third = r#"{"events":[{"seq":4}],"resumed":{"at":20,"afterSeq":3}}"#;
+        let none = |page: &str| page.replace(r#"{"seq":4},{"seq":5}"#, "").replace(r#"{"seq":4}"#, "");
+        let (second_none, third_none) = (none(second), none(third));
+        let ended = r#"{"finished":true,"status":"completed"}"#;
+        let answers = [
+            LIVE,
+            STEP,
+            NONE, // seq 7 of the first process
+            LIVE,
+            &second_none,
+            second,
+            &second_none, // back to 3
+            LIVE,
+            &second_none,
+            ended,
+            &third_none,
+            third,
+            &third_none, // and again
+        ];
+        let (ended, shown, asked) = watch(&answers.map(Some)).await;
+        assert!(ended.is_ok());
+        assert_eq!(shown, 4);
+        let events = asked.iter().filter(|ask| ask.1 == "runs.events");
+        let cursors: Vec<_> = events.map(|ask| ask.2.as_u64().unwrap()).collect();
+        assert_eq!(cursors, [0, 7, 7, 3, 5, 5, 5, 3, 4]);
     }
 }

@@ -1,6 +1,17 @@
 //! Tests of `ars watch`, `ars runs watch` and `ars diff`.
 
-use ars_testkit::{FakeAnthropic, Reply};
+use std::{
+    path::Path,
+    sync::{
+        Mutex,
+        atomic::{AtomicU32, Ordering},
+        mpsc,
+    },
+};
+
+use ars_sql::{Sql as _, SqlError};
+use ars_sql_native::NativeSql;
+use ars_testkit::{Block, FakeAnthropic, Reply};
 use serde_json::json;
 
 use crate::support::{Machine, Running, SERVE, Server, answering, gated, nobody, run};
@@ -60,6 +71,59 @@ async fn live_run_is_followed_to_its_status() {
         run(&mut watch("unknown")).await.assert_refused(1, "not_found", &["not found"]);
         server.terminate().await.assert_code(0);
     }
+}
+
+/// Rejects writes to a store until the other end of the channel is dropped.
+fn lock(store: &Path, until: mpsc::Receiver<()>) {
+    let sql = NativeSql::open(store).unwrap();
+    let (locked, is_locked) = mpsc::channel();
+    std::thread::spawn(move || {
+        sql.transaction(|| {
+            sql.execute("DELETE FROM runs WHERE 0", &[])?;
+            drop(locked);
+            drop(until.recv());
+            Ok::<_, SqlError>(())
+        })
+    });
+    assert!(is_locked.recv() == Err::<(), _>(mpsc::RecvError));
+}
+
+/// The process dies with events that the store does not have. The next one gives their seqs to others.
+#[tokio::test]
+async fn watch_shows_the_events_that_replace_lost_ones() {
+    let machine = Machine::new();
+    let store = machine.path("data/store.sqlite3");
+    let (unlock, until) = mpsc::channel::<()>();
+    let (until, asked) = (Mutex::new(Some(until)), AtomicU32::new(0));
+    let fake = FakeAnthropic::answering(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
+        0 => Reply::tool("update_status", json!({"text": "thinking"})),
+        1 => {
+            lock(&store, until.lock().unwrap().take().unwrap());
+            let (name, input) = ("update_status".to_owned(), json!({"text": "on"}));
+            Reply::blocks(vec![Block::Text("lost words".to_owned()), Block::Tool { name, input }])
+        }
+        _ => Reply::text("it is done"),
+    })
+    .await;
+    let config = machine.file("ars.toml", VIEWER);
+    let serve = async |listen: &str| {
+        let mut ars = machine.ars_with(&fake.url(), &["serve", "--listen", listen]);
+        Server::start(ars.env("SERVICE_CONFIG", &config).env("DASHBOARD_TOKEN", "look")).await
+    };
+    let server = serve("127.0.0.1:0").await;
+    let url = server.url().to_owned();
+    let (_, body) = server.ask(&json!({"text": "hi", "async": true})).await;
+    let mut ars = machine.ars(&["runs", "watch", body["runId"].as_str().unwrap()]);
+    let mut watched = Running::start(ars.env("ARS_SERVER", &url).env("ARS_TOKEN", "look"));
+    while !watched.line().await.contains("lost words") {}
+    server.kill().await;
+    drop(unlock);
+    let server = serve(url.trim_start_matches("http://")).await;
+    let ended = watched.ended().await;
+    ended.assert_code(0);
+    assert!(ended.stdout.lines().any(|line| line.starts_with("! ")), "no note of the resume: {ended:#?}");
+    assert!(ended.stdout.ends_with("\nit is done\n"), "{ended:#?}");
+    server.terminate().await.assert_code(0);
 }
 
 #[tokio::test]

@@ -401,6 +401,12 @@ impl Server {
         timeout(TIMEOUT, polled).await.expect("the probe shows it")
     }
 
+    /// Sends SIGKILL.
+    pub async fn kill(self) {
+        self.running.signal(Signal::KILL);
+        self.running.ended().await;
+    }
+
     /// Sends SIGTERM.
     pub async fn terminate(self) -> Ended {
         self.running.signal(Signal::TERM);

@@ -8,7 +8,7 @@ use ars_wire::runs::EventsPage;
 use serde_json::Value;
 
 use super::{Friction, Queries, QueryError, Reader, RunEntry};
-use crate::registry::LiveRun;
+use crate::registry::{LiveRun, Restored};
 
 /// A readable run and where its events are.
 enum Opened {
@@ -55,7 +55,7 @@ impl Queries {
         }
     }
 
-    /// Returns a page of a run's events after a seq.
+    /// Returns a page of a run's events after a seq, and how this process restored the run, if it did.
     ///
     /// # Errors
     ///
@@ -66,21 +66,21 @@ impl Queries {
         id: &RunId,
         after: u64,
         limit: u32,
-    ) -> Result<EventsPage, QueryError> {
-        let events = match self.opened(reader, id).await? {
-            Opened::Local(run) => parsed(&run, after),
+    ) -> Result<(EventsPage, Option<Restored>), QueryError> {
+        match self.opened(reader, id).await? {
+            Opened::Local(run) => Ok((first(parsed(&run, after), limit), run.restored)),
             Opened::Remote(_) => {
                 // A store that does not know the position returns all events.
-                let events = self.remote_events(id, after).await?;
-                events.into_iter().filter(|event| seq_of(event).is_some_and(|seq| seq > after)).collect()
+                let mut events = self.remote_events(id, after).await?;
+                events.retain(|event| seq_of(event).is_some_and(|seq| seq > after));
+                Ok((first(events, limit), None))
             }
             Opened::Stored(_) => {
                 let page = self.context.store().events(id, after, limit).await;
                 let page = page.map_err(|error| reader.unavailable(&error))?;
-                return page.ok_or_else(|| reader.hidden("deleted"));
+                page.map(|page| (page, None)).ok_or_else(|| reader.hidden("deleted"))
             }
-        };
-        Ok(first(events, limit))
+        }
     }
 
     /// Returns the diagnosis of a run.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     history::{COST, REFLECTION_COST},
     live::LiveRow,
-    registry::{LiveRun, QueuePlace, RunFacts},
+    registry::{LiveRun, QueuePlace, RunFacts, RunUse},
 };
 
 /// A run as queries return it.
@@ -43,6 +43,8 @@ pub struct RunView {
     pub queue: Option<QueuePlace>,
     /// The number of published events, evicted ones included.
     pub published: u64,
+    /// What it has used, evicted events included.
+    pub used: RunUse,
     /// Kept events.
     pub events: Vec<Value>,
     /// The cost in millionths of a dollar, if known.
@@ -61,6 +63,7 @@ impl RunView {
             stop: run.stop,
             queue: run.queue,
             published: run.event_count,
+            used: run.used,
             // The registry wrote this JSON, so it parses.
             events: run.events.iter().filter_map(|json| serde_json::from_str(json).ok()).collect(),
             cost: run.cost,
@@ -76,6 +79,7 @@ impl RunView {
         Some(Self {
             stop: row.stop,
             published: last.unwrap_or(0),
+            used: RunUse::of_events(&events, facts.model.as_deref()),
             events,
             ..Self::of_facts(row.id.clone(), facts, row.started_at)
         })
@@ -83,6 +87,9 @@ impl RunView {
 
     /// Returns a stored run.
     pub(super) fn of_record(record: RunRecord) -> Self {
+        let mut used = RunUse::of_events(&record.events, record.model.as_deref());
+        // A long record has not all of its events.
+        used.turns = used.turns.max(record.step_count.map_or(0, u64::from));
         Self {
             label: record.label.unwrap_or_else(|| record.id.to_string()),
             id: record.id,
@@ -99,6 +106,7 @@ impl RunView {
             stop: None,
             queue: None,
             published: record.event_count,
+            used,
             events: record.events,
             cost: record.extra.get(COST).and_then(Value::as_u64),
             reflection_cost: record.extra.get(REFLECTION_COST).and_then(Value::as_u64),
@@ -125,6 +133,7 @@ impl RunView {
             stop: None,
             queue: None,
             published: 0,
+            used: RunUse::default(),
             events: Vec::new(),
             cost: None,
             reflection_cost: None,

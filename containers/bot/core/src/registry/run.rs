@@ -6,12 +6,14 @@ use ars_bot_ports::Overload;
 use ars_events::{Actor, Event, EventBody, NoteKind, Redactor};
 use ars_runs::PostedReviewFact;
 use ars_types::{RunId, RunStatus, StopMode, UnixMillis};
+use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     IndexChange, Registry, RunFacts,
     backlog::{Backlog, Kept},
+    run_use::RunUse,
 };
 
 /// A snapshot of a run's state.
@@ -41,10 +43,23 @@ pub struct LiveRun {
     pub stop: Option<StopMode>,
     /// Its place among the runs that wait for a slot, until it starts.
     pub queue: Option<QueuePlace>,
+    /// What it has used, by all of its events.
+    pub used: RunUse,
+    /// How this process restored it, if another one began it.
+    pub restored: Option<Restored>,
     /// The number of published events.
     pub event_count: u64,
     /// The JSON of the kept events, in order.
     pub events: Vec<Arc<str>>,
+}
+
+/// The point at which a process continued a run of another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Restored {
+    /// When it did.
+    pub at: UnixMillis,
+    /// The last stored seq. Later seqs of the earlier process were lost and are given to other events.
+    pub after_seq: u64,
 }
 
 /// The place of a run that waits for a slot.
@@ -67,8 +82,9 @@ pub struct Origin {
     pub events: Vec<Kept>,
     /// The requested stop.
     pub stop: Option<StopMode>,
-    /// Another process began it, and may have published more than these events.
-    pub is_restored: bool,
+    /// When this process restored it.
+    /// `None` unless another process began it, which may have published more than these events.
+    pub restored_at: Option<UnixMillis>,
 }
 
 /// The stop signals of a run.
@@ -98,8 +114,8 @@ pub(super) struct Run {
 pub(super) struct State {
     pub(super) backlog: Backlog,
     pub(super) last_seq: u64,
-    /// The last stored seq of a restored run.
-    restored_at: Option<u64>,
+    used: RunUse,
+    restored: Option<Restored>,
     /// The highest position of a viewer that disconnected from this process.
     left_at: u64,
     pub(super) finished: Option<(UnixMillis, RunStatus)>,
@@ -120,8 +136,8 @@ impl State {
     /// A position beyond the stored events of a restored run that no viewer left this process with comes from the
     /// previous process. Its events beyond the stored ones are lost, and their seqs reused (docs/decisions/0011).
     pub(super) fn position(&self, seq: u64) -> u64 {
-        match self.restored_at {
-            Some(stored) if seq > stored.max(self.left_at) => stored,
+        match self.restored {
+            Some(Restored { after_seq, .. }) if seq > after_seq.max(self.left_at) => after_seq,
             _ => seq.min(self.last_seq),
         }
     }
@@ -140,14 +156,17 @@ impl Run {
         origin: Origin,
         redactor: &Arc<Redactor>,
     ) -> Self {
-        let Origin { token: _, started_at, events, stop, is_restored } = origin;
+        let Origin { token: _, started_at, events, stop, restored_at } = origin;
         let mut state = State { stop, ..State::default() };
         for event in events {
             state.last_seq = event.seq;
             let belongs_to_head = is_head_json(&event.json);
+            if let Ok(stored) = serde_json::from_str::<Value>(&event.json) {
+                state.used.add_json(&stored, facts.model.as_deref());
+            }
             state.backlog.push(event, belongs_to_head);
         }
-        state.restored_at = is_restored.then_some(state.last_seq);
+        state.restored = restored_at.map(|at| Restored { at, after_seq: state.last_seq });
         let stops = Stops { soft: CancellationToken::new(), hard: CancellationToken::new() };
         let run = Self {
             id,
@@ -197,6 +216,8 @@ impl Run {
             is_recording: state.is_recording,
             stop: state.stop,
             queue: state.queue,
+            used: state.used,
+            restored: state.restored,
             event_count: state.last_seq,
             events: state.backlog.after(0).map(|kept| Arc::clone(&kept.json)).collect(),
         }
@@ -259,6 +280,7 @@ impl Run {
     fn append(&self, state: &mut State, body: EventBody, now: UnixMillis) {
         let belongs_to_head = is_head(&body);
         let body = self.redactor.redact_event(body);
+        state.used.add(&body, self.facts.model.as_deref());
         let event = Event { body, seq: state.last_seq + 1, at: Some(now), span_id: None };
         // An event has string keys and always serializes. If it did not, its seq would stay unused, without a gap.
         let Ok(json) = serde_json::to_string(&event) else { return };

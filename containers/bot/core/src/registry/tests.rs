@@ -2,8 +2,10 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use ars_agent::Usage;
 use ars_events::{ActorKind, EventBody};
 use ars_types::RunStatus;
+use serde_json::json;
 
 use super::*;
 
@@ -205,7 +207,7 @@ async fn viewer_ahead_of_a_restored_run_is_rewound() {
     let registry = world().registry;
     let stored =
         [1, 2].map(|seq| Kept { seq, json: format!(r#"{{"type":"assistant","seq":{seq}}}"#).into() });
-    let origin = Origin { events: stored.to_vec(), is_restored: true, ..Origin::default() };
+    let origin = Origin { events: stored.to_vec(), restored_at: Some(7), ..Origin::default() };
     let run = registry.restore(RunId::parse("r1").unwrap(), facts(), origin).unwrap();
     let token = run.token().to_owned();
     ["a", "b", "c"].iter().for_each(|text| say(&run, text));
@@ -219,4 +221,34 @@ async fn viewer_ahead_of_a_restored_run_is_rewound() {
     say(&run, "d");
     let mut back = registry.subscribe(run.id(), &token, 5).unwrap();
     assert_eq!(seqs(&back.next().await.unwrap()), [6]);
+}
+
+/// The kept events are fewer than those that count.
+#[tokio::test]
+async fn use_counts_evicted_and_restored_events() {
+    let registry = world().registry;
+    let turn = |model: &str, purpose: Option<&str>| {
+        let usage = json!({"inputTokens": 10, "outputTokens": 1});
+        let attrs = json!({"model": model, "purpose": purpose, "usage": usage});
+        json!({"type": "span_end", "name": "model.turn", "spanId": "s", "startedAt": 0, "durationMs": 1,
+            "status": "ok", "attrs": attrs, "seq": 1})
+    };
+    let kept = Kept { seq: 1, json: turn("other", Some("summary")).to_string().into() };
+    let origin = Origin { events: vec![kept], restored_at: Some(7), ..Origin::default() };
+    let own = RunFacts { model: Some("m/one".into()), ..facts() };
+    let run = registry.restore(RunId::parse("r1").unwrap(), own, origin).unwrap();
+    let calls = 6_000;
+    for _ in 0..calls {
+        let (tool, summary) = ("bash".to_owned(), "$ ls".to_owned());
+        run.publish(EventBody::ToolCall { tool, summary, call_id: None, command: None });
+    }
+    run.publish(serde_json::from_value(turn("m/one", None)).unwrap());
+    let LiveRun { used, events, .. } = run.view();
+    assert!(events.len() < calls);
+    let usage = Usage { input_tokens: 10, output_tokens: 1, ..Usage::default() };
+    let expected = RunUse { turns: 1, calls: 6_000, context_tokens: 11, usage, has_other_model: true };
+    assert_eq!(used, expected);
+    let values = [turn("m/one", None), turn("other", None), json!({"type": "tool_call"})];
+    let expected = RunUse { turns: 2, calls: 1, ..expected };
+    assert_eq!(RunUse::of_events(&values, Some("m/one")), expected);
 }

@@ -19,6 +19,6 @@ pub use driver::{Driver, DriverExit, DriverReport, First, Resumption, ended, not
 pub use evidence::EvidenceLog;
 pub use recheck::Recheck;
 pub use review_target::ReviewTarget;
-pub use spans::{MODEL_TURN, OpenSpan, Span, SpanResult, Spans};
+pub use spans::{OpenSpan, Span, SpanResult, Spans};
 pub use tool_events::PublishedCalls;
 pub use toolbox::Toolbox;

@@ -15,9 +15,12 @@ use super::{
     assignment::{Assignment, BoundModel},
     call_watch::{CallWatch, Owed},
     driver::{DriveState, Driver, Next, millis},
-    spans::{MODEL_TURN, SpanResult},
+    spans::SpanResult,
 };
-use crate::live::{StepDurability, Stepped, TrackedRun};
+use crate::{
+    live::{StepDurability, Stepped, TrackedRun},
+    registry::MODEL_TURN,
+};
 
 /// How long a model may be overloaded before the fallback is called.
 const OVERLOAD_TIMEOUT: Duration = Duration::from_secs(30);

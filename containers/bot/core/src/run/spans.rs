@@ -9,9 +9,6 @@ use serde_json::{Map, Value};
 
 use crate::registry::RunHandle;
 
-/// The name of the span of one model call.
-pub const MODEL_TURN: &str = "model.turn";
-
 /// The spans of a run. Ids are counters, unique within the run.
 #[derive(Debug, Default)]
 pub struct Spans {

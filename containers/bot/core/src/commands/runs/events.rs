@@ -1,7 +1,7 @@
 //! `runs.events`: a page of one run's events.
 
 use ars_commands::{Definition, Field, Kind, Surfaces};
-use ars_types::RunId;
+use ars_types::{RunId, UnixMillis};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -10,6 +10,7 @@ use super::{
     super::{call::Call, command::Command, error::CommandError, fence},
     view::ID,
 };
+use crate::registry::Restored;
 
 /// Most events of a page.
 const MAX_EVENTS: i64 = 500;
@@ -38,6 +39,19 @@ pub(in super::super) struct EventsPage {
     /// `afterSeq` of the next page, while more events follow.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_after_seq: Option<u64>,
+    /// Present while the process that continued the run after another one's death has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resumed: Option<Resumed>,
+}
+
+/// The point at which a process continued a run.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in super::super) struct Resumed {
+    /// When it did, in Unix milliseconds.
+    at: UnixMillis,
+    /// Last seq before. A reader that is further received events that are lost, and continues after this one.
+    after_seq: u64,
 }
 
 impl Command for Events {
@@ -53,7 +67,7 @@ impl Command for Events {
     type Output = EventsPage;
 
     async fn run(call: Call<'_>, input: Input) -> Result<EventsPage, CommandError> {
-        let page =
+        let (page, restored) =
             call.queries().events_page(&call.reader(), &input.id, input.after_seq, input.limit).await?;
         let (mut events, mut bytes) = (Vec::new(), 0);
         let mut next_after_seq = page.next_after_seq;
@@ -66,7 +80,8 @@ impl Command for Events {
             }
             events.push(event);
         }
-        Ok(EventsPage { events, next_after_seq })
+        let resumed = restored.map(|Restored { at, after_seq }| Resumed { at, after_seq });
+        Ok(EventsPage { events, next_after_seq, resumed })
     }
 
     fn text(page: &EventsPage) -> String {

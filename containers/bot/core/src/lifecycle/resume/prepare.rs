@@ -8,7 +8,7 @@ use ars_agent::{
 };
 use ars_bot_ports::{ChannelIo, StoreError, StoreErrorKind, WorkspaceError};
 use ars_bot_tools::{agents, description_in, verdict_in};
-use ars_types::{RefName, RunStatus, ThreadKey};
+use ars_types::{RefName, RunStatus, ThreadKey, UnixMillis};
 use ars_wire::ledger::{Reclaimed, StepRecord};
 use serde_json::Value;
 
@@ -96,7 +96,7 @@ pub(super) async fn prepare(
     let kept = kept(events);
     let mut state = RunState::of_row(&run.row.state);
     let memory = Remembering::of_state(state.memory.as_ref());
-    let origin = origin(run, &state, kept);
+    let origin = origin(run, &state, kept, context.clock().now());
     let Ok(handle) = context.registry().restore(run.row.run_id.clone(), meta.facts(), origin) else {
         return Ok(Err(Refused::Randomness));
     };
@@ -149,13 +149,13 @@ fn has_reading_diff(events: &[Value]) -> bool {
 }
 
 /// Returns the restored part of the run for the registry.
-pub(super) fn origin(run: &Reclaimed, state: &RunState, events: Vec<Kept>) -> Origin {
+pub(super) fn origin(run: &Reclaimed, state: &RunState, events: Vec<Kept>, now: UnixMillis) -> Origin {
     Origin {
         token: state.view_token.clone(),
         started_at: run.row.started_at.rounded(),
         events,
         stop: run.row.stop,
-        is_restored: true,
+        restored_at: Some(now),
     }
 }
 

@@ -9,7 +9,10 @@ use ars_agent::resume::{RunState, StepEvents};
 use ars_wire::ledger::StepRecord;
 use serde_json::Value;
 
-use crate::run::{First, MODEL_TURN, PublishedCalls};
+use crate::{
+    registry::MODEL_TURN,
+    run::{First, PublishedCalls},
+};
 
 /// Returns the calls and results of the step in the stream, and keeps their start in the state.
 /// Ids may repeat from step to step, so other steps do not count.

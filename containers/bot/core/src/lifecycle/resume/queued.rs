@@ -123,7 +123,7 @@ async fn restore(
     let thread = context.threads().claim(&message.thread_key, work, since).map_err(|_| Refused::Thread)?;
     deliver_follow_ups(run, 0, &thread);
     let state = RunState { attempts: starts, ..RunState::of_row(&run.row.state) };
-    let origin = origin(run, &state, kept(&stored.events));
+    let origin = origin(run, &state, kept(&stored.events), context.clock().now());
     let handle = context.registry().restore(run.row.run_id.clone(), meta.facts(), origin);
     let handle = handle.map_err(|_| Refused::Randomness)?;
     thread.set_run(handle.id());

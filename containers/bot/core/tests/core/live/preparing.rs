@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use ars_bot_core::commands::Caller;
+use ars_commands::RawInput;
 use ars_types::RunStatus;
+use serde_json::{Map, Value, json};
 
 use super::{say, world_of};
 use crate::support::*;
@@ -73,6 +76,35 @@ async fn run_resumed_before_its_first_flush_has_its_input() {
     assert_eq!(outline(&record)[0], "input");
     let seqs: Vec<_> = record.events.iter().filter_map(|event| event["seq"].as_u64()).collect();
     assert!(seqs.into_iter().eq(1..=record.event_count), "the ledger has them as events again");
+}
+
+/// A reader of pages that is ahead of the stored events learns from where the seqs were given again.
+#[tokio::test(start_paused = true)]
+async fn page_of_a_resumed_run_names_its_restored_seq() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let first = world_of(&ledger, vec![Move::HangUntilStopped]);
+    let (io, running) = under_way(&first, "hello").await;
+    let id = io.started.lock().unwrap()[0].clone();
+    let page = async |world: &World| {
+        let input = RawInput::Object(Map::from_iter([("id".to_owned(), json!(id))]));
+        let page = world.core.commands().invoke(&Caller::cli(), "runs.events", &input).await;
+        serde_json::from_str::<Value>(&page.unwrap().json).unwrap()
+    };
+    assert_eq!(page(&first).await.get("resumed"), None);
+    running.abort();
+
+    let second = ledger.process("g2", vec![Move::Say("hi")]);
+    let keeping = second.keep_ledger();
+    ledger.recorded().await;
+    keeping.abort();
+    let page = page(&second).await;
+    let events = page["events"].as_array().unwrap();
+    let stored = page["resumed"]["afterSeq"].as_u64().unwrap();
+    assert!(0 < stored && stored < events.len() as u64, "{page}");
+    let seqs: Vec<_> = events.iter().filter_map(|event| event["seq"].as_u64()).collect();
+    let resumed_at = page["resumed"]["at"].as_i64().unwrap();
+    let of_this_process = events[stored as usize]["at"].as_i64().unwrap();
+    assert!(seqs.into_iter().eq(1..=events.len() as u64) && resumed_at <= of_this_process, "{page}");
 }
 
 #[tokio::test]
