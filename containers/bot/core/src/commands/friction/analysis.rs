@@ -1,12 +1,12 @@
 //! The diagnosis of a saved event stream.
 
-use ars_events::sse::Capture;
+use ars_events::{sse::Capture, unwrap_untrusted};
 use ars_friction::{AnalysisOptions, Diagnosis, Interval, SeqRange, analyze};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::Error as _};
 use serde_json::Value;
 
-use super::text;
+use super::{super::fence, text};
 
 /// The advice when a source has no events.
 const HINT: &str = "give JSON lines of run events, or the raw stream: curl -N '…/runs/<id>/events?t=…' | ars friction analyze";
@@ -20,7 +20,8 @@ pub struct Analysis {
     pub events: usize,
     /// Lines or frames that are not events.
     pub skipped: usize,
-    /// The diagnosis of the run.
+    /// The diagnosis of the run. Summaries of findings are fenced.
+    #[serde(serialize_with = "fenced", deserialize_with = "unfenced")]
     #[schemars(with = "Value")]
     pub diagnosis: Diagnosis,
     /// The advice when there are no events.
@@ -62,6 +63,21 @@ impl Analysis {
     pub fn text(&self) -> String {
         text::render(self)
     }
+}
+
+fn fenced<S: Serializer>(diagnosis: &Diagnosis, serializer: S) -> Result<S::Ok, S::Error> {
+    let diagnosis = serde_json::to_value(diagnosis).map_err(S::Error::custom)?;
+    fence::diagnosis(diagnosis).serialize(serializer)
+}
+
+fn unfenced<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Diagnosis, D::Error> {
+    let mut diagnosis = Diagnosis::deserialize(deserializer)?;
+    for finding in &mut diagnosis.findings {
+        if let Some(summary) = unwrap_untrusted(&finding.summary) {
+            finding.summary = summary.to_owned();
+        }
+    }
+    Ok(diagnosis)
 }
 
 /// Returns the time from the start of the root span to the finish, if the capture has both.

@@ -5,7 +5,7 @@ use std::sync::{Arc, atomic::Ordering};
 use ars_auth::Set;
 use ars_bot_core::{
     Capabilities,
-    commands::{Caller, CommandDeps},
+    commands::{Caller, CommandDeps, text_of},
     settings::Settings,
 };
 use ars_bot_ports::{SourceError, Sources};
@@ -91,6 +91,12 @@ impl Sources for OneFile {
     async fn read(&self, source: &str) -> Result<Vec<u8>, SourceError> {
         match source {
             "run.jsonl" => Ok(b"{\"type\":\"input\",\"text\":\"hi\",\"seq\":1}\nnoise\n".to_vec()),
+            "slow.jsonl" => {
+                let call = r#"{"type":"tool_call","tool":"bash","summary":"$ canary","seq":1,"at":0}"#;
+                let result =
+                    r#"{"type":"tool_result","tool":"bash","ok":true,"summary":"ok","seq":2,"at":90000}"#;
+                Ok(format!("{call}\n{result}\n").into_bytes())
+            }
             "large" => Err(SourceError::TooLarge { max_bytes: 5 }),
             _ => Err(SourceError::Unreadable("no such file".into())),
         }
@@ -112,6 +118,12 @@ async fn analysis_reads_a_source() {
         (&analysis["source"], &analysis["events"], &analysis["skipped"]),
         (&json!("run.jsonl"), &json!(1), &json!(1))
     );
+    let slow = run("slow.jsonl").await.unwrap();
+    let analysis: Value = serde_json::from_str(&slow.json).unwrap();
+    let summary = analysis["diagnosis"]["findings"][0]["summary"].as_str().unwrap();
+    assert!(summary.contains("canary") && summary.ends_with("</untrusted-text>"), "{summary}");
+    assert!(slow.text.contains("canary") && !slow.text.contains("untrusted"), "{}", slow.text);
+    assert_eq!(text_of("friction.analyze", &slow.json, 0).as_ref(), Some(&slow.text));
     assert_eq!(run("large").await.unwrap_err().code.as_str(), "invalid_input");
     assert_eq!(run("none").await.unwrap_err().code.as_str(), "unavailable");
 }

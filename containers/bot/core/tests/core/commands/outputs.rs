@@ -1,14 +1,18 @@
 //! Outputs fence untrusted text at every depth, and input validates against the command's own type.
 
+use std::sync::Arc;
+
 use ars_auth::Set;
+use ars_bot_core::settings::{ProposalSettings, Settings};
 use ars_commands::{Definition, Field, Kind, RawInput, Surface};
+use ars_types::RepoSlug;
 use proptest::{prelude::*, test_runner::TestRunner};
 use serde_json::{Map, Value, json};
 
 use super::support::{desk, desk_with, granted, on};
 use crate::{
     commands::schedules,
-    support::{MemoryResidents, with_residents},
+    support::{MemoryHost, MemoryResidents, Move, OUTPUT, with_host, with_residents},
 };
 
 /// Removes fenced text.
@@ -56,10 +60,46 @@ async fn free_text_is_fenced_at_every_depth() {
         let json = desk.invoke(&caller, id, body).await.unwrap().json;
         assert!(id == "runs.list" || json.contains("canary"), "{id}: {json}");
         let bare = unfenced(&json);
-        // The key of a pattern is the normalized text that its findings share.
-        let bare = bare.replace("\"key\":\"retry:canary\"", "").replace("\"signature\":\"canary\"", "");
         assert!(!bare.contains("canary"), "{id}: {bare}");
         assert!(!json.contains('\n'), "{id}: JSON in one line");
+    }
+}
+
+/// The same for the commands that need a code host, residents or a model.
+#[tokio::test]
+async fn texts_of_writes_are_fenced() {
+    let (host, residents) = (Arc::new(MemoryHost::default()), MemoryResidents::with_one("acme/app"));
+    *host.diff.lock().unwrap() = Some("--- a/x\n+++ b/x\n@@ -1 +1 @@\n+canary\n".to_owned());
+    let capable = |capabilities| with_host(&host)(with_residents(&residents)(capabilities));
+    let settings = |settings| Settings {
+        proposals: ProposalSettings {
+            repository: RepoSlug::parse("acme/app").ok(),
+            ..ProposalSettings::default()
+        },
+        ..settings
+    };
+    let desk = desk_with(vec![Move::Say("canary")], capable, settings);
+    for (run, at) in [("r1", 1_000_000), ("r2", 1_000_010)] {
+        desk.runs.seed(run, at, |record| {
+            record["agent"] = json!("review");
+            record["repo"] = json!("acme/app");
+            record["events"][0] = json!({ "type": "run_meta", "agent": "review", "pr": 7, "seq": 1 });
+            record["diagnosis"]["findings"] = json!([{
+                "category": "slow_tool", "severity": "high", "tool": "bash", "eventIndex": 1,
+                "durationMs": 60_000, "summary": "bash took 60.0s: $ canary",
+            }]);
+        });
+    }
+    let caller = granted(&["friction:write", "review:write", "repo:exec"], Set::All);
+    for (id, body, text) in [
+        ("friction.propose", json!({ "dryRun": true }), "canary"),
+        ("review.abridge", json!({ "id": "r1", "wait": true }), "canary"),
+        ("repo.test", json!({ "slug": "acme/app" }), OUTPUT),
+    ] {
+        let json = desk.invoke(&caller, id, body).await.unwrap().json;
+        assert!(json.contains(text), "{id}: {json}");
+        let bare = unfenced(&json);
+        assert!(!bare.contains(text), "{id}: {bare}");
     }
 }
 
