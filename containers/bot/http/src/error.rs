@@ -30,7 +30,7 @@ pub(crate) enum IngressError {
     BadBody(String),
     /// An earlier request with the same `Idempotency-Key` had another body.
     KeyReused,
-    /// The run of the `Idempotency-Key` ended, and its answer is no longer stored.
+    /// The request of the `Idempotency-Key` was answered, and its answer is no longer kept.
     AnswerGone,
     /// The ledger did not answer whether the `Idempotency-Key` is new, or how its run ended.
     Unavailable,
@@ -98,7 +98,7 @@ impl IngressError {
                 ("Idempotency-Key was used by an earlier request with another body".to_owned(), None)
             }
             Self::AnswerGone => {
-                ("Idempotency-Key names a run whose answer is no longer stored".to_owned(), None)
+                ("Idempotency-Key names a request whose answer is no longer kept".to_owned(), None)
             }
             Self::Unavailable => {
                 let detail = "the Idempotency-Key could not be looked up; try again";

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use ars_bot_core::settings::Settings;
+use ars_bot_core::{load_limits::LoadLimits, settings::Settings};
 use ars_bot_http::Dashboard;
 use ars_bot_ports::{ChannelIo, Channels, StoreErrorKind};
 use ars_types::RunId;
@@ -17,6 +17,9 @@ use super::{
     support::{Bot, TOKENS},
     wire::TIMEOUT,
 };
+
+/// A token that may ask for help.
+const HELPED: &str = r#"{"good": {"subject": "ann", "scopes": ["dispatch", "help:read"]}}"#;
 
 struct NoChannels;
 
@@ -68,6 +71,21 @@ async fn repeated_key_gets_the_first_answer() {
     // Keys of other subjects, and requests without one, are independent.
     assert_eq!(ask(&bot, "pinned", "k", &body).await.1["reply"], "second");
     assert_eq!(ask(&bot, "good", "other", &body).await.1["reply"], "third");
+}
+
+/// The process keeps 1,000 answers. A command leaves no record that has its answer.
+#[tokio::test]
+async fn request_with_an_evicted_answer_is_not_repeated() {
+    let load = LoadLimits { requests_per_minute: None, ..LoadLimits::default() };
+    let bot = Bot::start_with(HELPED, Settings { load, ..Settings::default() }).await;
+    let body = json!({"text": "help"});
+    for number in 0..=1_000 {
+        assert_eq!(ask(&bot, "good", &number.to_string(), &body).await.0, 200);
+    }
+    assert_eq!(ask(&bot, "good", "1", &body).await.0, 200);
+    let evicted = json!({"error": "Idempotency-Key names a request whose answer is no longer kept"});
+    assert_eq!(ask(&bot, "good", "0", &body).await, (409, evicted));
+    assert_eq!(ask(&bot, "good", "0", &json!({"text": "help show"})).await.0, 422);
 }
 
 #[tokio::test]
@@ -129,7 +147,7 @@ async fn another_process_answers_from_the_record() {
     assert_eq!((waited.status().as_u16(), waited.json().await.unwrap()), (200, first.clone()));
     assert_eq!(ask(&other, "good", "k", &body).await, (200, first));
     other.store.records.lock().unwrap().clear();
-    let gone = json!({"error": "Idempotency-Key names a run whose answer is no longer stored"});
+    let gone = json!({"error": "Idempotency-Key names a request whose answer is no longer kept"});
     assert_eq!(ask(&other, "good", "k", &body).await, (409, gone));
 }
 

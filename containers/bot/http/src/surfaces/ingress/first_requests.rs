@@ -1,4 +1,4 @@
-//! The requests of this process with an idempotency key: those in flight, and the newest answers.
+//! The requests of this process with an idempotency key: those in flight, and the answered ones of the last day.
 //!
 //! The table covers requests that the ledger does not: concurrent ones of one process, and those without a claimed
 //! run. Not here: keys of other processes (`ars_bot_core::queries`).
@@ -21,6 +21,8 @@ use super::HttpChannel;
 const MAX_ANSWERS: usize = 1_000;
 /// Maximum bytes of their replies.
 const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
+/// Maximum keys without an answer, each below 1 KiB.
+const MAX_EVICTED: usize = 50_000;
 
 /// The requests of this process that have a key.
 #[derive(Default)]
@@ -34,6 +36,8 @@ struct Table {
     /// Answered requests, oldest first, with the bytes of their replies.
     answered: VecDeque<(Name, usize)>,
     answer_bytes: usize,
+    /// Requests with an evicted answer, oldest first.
+    evicted: VecDeque<Name>,
 }
 
 /// Subject and key.
@@ -48,6 +52,8 @@ struct Request {
 enum RequestState {
     InFlight(Arc<HttpChannel>, watch::Receiver<Progress>),
     Answered(Arc<Reply>),
+    /// The key remains, so that its request is not run again.
+    Evicted,
 }
 
 /// How far the first request has come.
@@ -69,6 +75,8 @@ pub(super) enum Admitted {
     InFlight(Arc<HttpChannel>, watch::Receiver<Progress>),
     /// The first one was answered.
     Answered(Arc<Reply>),
+    /// The first one was answered, and only its run's record may have the answer.
+    Evicted,
     /// The first one had another body.
     AnotherBody,
 }
@@ -96,6 +104,7 @@ impl FirstRequests {
                 _ if first.fingerprint != key.fingerprint => Admitted::AnotherBody,
                 RequestState::InFlight(io, progress) => Admitted::InFlight(Arc::clone(io), progress.clone()),
                 RequestState::Answered(reply) => Admitted::Answered(Arc::clone(reply)),
+                RequestState::Evicted => Admitted::Evicted,
             };
         }
         let (progress, watched) = watch::channel(Progress::Dispatching);
@@ -117,13 +126,18 @@ impl Table {
     /// Removes the oldest answers that have expired, and that of `wanted`.
     /// Answers are in the order of their ends, so an expired one may lie behind a current one.
     fn expire(&mut self, now: UnixMillis, wanted: &Name) {
-        while self.answered.front().is_some_and(|(name, _)| self.is_expired(name, now)) {
-            self.evict(0);
+        while self.evicted.front().is_some_and(|name| self.is_expired(name, now)) {
+            self.remove_evicted(0);
         }
-        if self.is_expired(wanted, now)
-            && let Some(index) = self.answered.iter().position(|(name, _)| name == wanted)
-        {
-            self.evict(index);
+        while self.answered.front().is_some_and(|(name, _)| self.is_expired(name, now)) {
+            self.remove(0);
+        }
+        if self.is_expired(wanted, now) {
+            if let Some(index) = self.answered.iter().position(|(name, _)| name == wanted) {
+                self.remove(index);
+            } else if let Some(index) = self.evicted.iter().position(|name| name == wanted) {
+                self.remove_evicted(index);
+            }
         }
     }
 
@@ -138,14 +152,33 @@ impl Table {
         self.answered.push_back((name.clone(), bytes));
         self.answer_bytes += bytes;
         while self.answered.len() > MAX_ANSWERS || self.answer_bytes > MAX_ANSWER_BYTES {
-            self.evict(0);
+            self.evict();
         }
     }
 
-    fn evict(&mut self, index: usize) {
+    /// Drops the oldest answer, and keeps its key.
+    fn evict(&mut self) {
+        let Some((name, bytes)) = self.answered.pop_front() else { return };
+        self.answer_bytes -= bytes;
+        if let Some(request) = self.requests.get_mut(&name) {
+            request.state = RequestState::Evicted;
+        }
+        self.evicted.push_back(name);
+        if self.evicted.len() > MAX_EVICTED {
+            self.remove_evicted(0);
+        }
+    }
+
+    fn remove(&mut self, index: usize) {
         if let Some((name, bytes)) = self.answered.remove(index) {
             self.requests.remove(&name);
             self.answer_bytes -= bytes;
+        }
+    }
+
+    fn remove_evicted(&mut self, index: usize) {
+        if let Some(name) = self.evicted.remove(index) {
+            self.requests.remove(&name);
         }
     }
 }
@@ -197,7 +230,9 @@ mod tests {
     fn first(requests: &Arc<FirstRequests>, key: &IdempotencyKey, now: UnixMillis) -> Option<Reservation> {
         match requests.admit(key, &io(), now) {
             Admitted::First(reservation) => Some(reservation),
-            Admitted::InFlight(..) | Admitted::Answered(_) | Admitted::AnotherBody => None,
+            Admitted::InFlight(..) | Admitted::Answered(_) | Admitted::Evicted | Admitted::AnotherBody => {
+                None
+            }
         }
     }
 
@@ -243,18 +278,37 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn oldest_answers_are_evicted() {
+    async fn evicted_answers_keep_their_keys() {
         let requests = Arc::new(FirstRequests::default());
         let large = io();
         large.reply(&"x".repeat(MAX_ANSWER_BYTES)).await.unwrap();
         first(&requests, &key("large", "1"), 0).unwrap().end(&large);
+        assert!(matches!(requests.admit(&key("large", "1"), &large, 0), Admitted::Answered(_)));
         for number in 0..MAX_ANSWERS {
             let answered = io();
             answered.reply("y").await.unwrap();
             first(&requests, &key(&number.to_string(), "1"), 0).unwrap().end(&answered);
         }
-        assert!(first(&requests, &key("large", "1"), 0).is_some());
-        assert!(first(&requests, &key("0", "1"), 0).is_none());
+        assert!(matches!(requests.admit(&key("large", "1"), &large, 0), Admitted::Evicted));
+        assert!(matches!(requests.admit(&key("large", "2"), &large, 0), Admitted::AnotherBody));
+        assert!(matches!(requests.admit(&key("0", "1"), &large, 0), Admitted::Answered(_)));
         assert_eq!(requests.lock().answer_bytes, MAX_ANSWERS);
+        let again = first(&requests, &key("large", "2"), IDEMPOTENCY_MAX_AGE_MS);
+        assert!(again.is_some());
+        let table = requests.lock();
+        assert_eq!((table.requests.len(), table.evicted.len(), table.answer_bytes), (1, 0, 0));
+    }
+
+    #[test]
+    fn oldest_evicted_keys_are_removed() {
+        let mut table = Table::default();
+        for number in 0..=MAX_ANSWERS + MAX_EVICTED {
+            let name = ("ann".to_owned(), number.to_string());
+            let request = Request { fingerprint: "1".into(), expires_at: 1, state: RequestState::Evicted };
+            table.requests.insert(name.clone(), request);
+            table.keep(&name, Reply::default());
+        }
+        assert_eq!((table.requests.len(), table.evicted.len()), (MAX_ANSWERS + MAX_EVICTED, MAX_EVICTED));
+        assert!(!table.requests.contains_key(&("ann".to_owned(), "0".to_owned())));
     }
 }

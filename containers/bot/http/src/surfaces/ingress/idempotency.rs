@@ -84,6 +84,11 @@ pub(super) async fn serve(
         }
         Admitted::InFlight(first, progress) => keyed.follow(&first, progress).await,
         Admitted::Answered(reply) => Ok(keyed.answer(&reply)),
+        Admitted::Evicted => match state.core.queries().first_use(&key).await {
+            Err(_) => Err(IngressError::Unavailable),
+            Ok(Some(earlier)) => keyed.repeat(earlier).await,
+            Ok(None) => Err(IngressError::AnswerGone),
+        },
         Admitted::AnotherBody => Err(IngressError::KeyReused),
     }
 }
