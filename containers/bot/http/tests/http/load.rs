@@ -61,6 +61,14 @@ async fn rate_of_writes_is_limited() {
     let second = refusal(post(&bot, "/api/runs.stop", "", &stop).await).await;
     assert_eq!((second.0, second.1.as_str(), &second.2["code"]), (429, "60", &json!("rate_limited")));
     assert_eq!(post(&bot, "/api/runs.list", "", &json!({})).await.status(), 200);
+
+    // A denied tool does not count either.
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "runs_stop", "arguments": stop } });
+    for _ in 0..3 {
+        let answer = post(&bot, "/mcp", "reader", &call).await.json::<Value>().await.unwrap();
+        assert_eq!(answer["error"]["data"]["code"], "unauthorized", "{answer}");
+    }
 }
 
 #[tokio::test]

@@ -87,6 +87,18 @@ async fn unknown_paths_outside_surfaces_answer_the_probe() {
         let (status, body) = get(&bot, path).await;
         assert_eq!((status, &body["code"]), (404, &json!("not_found")), "{path}");
     }
+    for path in "/runs/a/nope /runs/a/events/ //runs /Runs/a /schedules/x".split(' ') {
+        let url = bot.url(path);
+        let answer = reqwest::get(&url).await.unwrap();
+        assert_eq!(
+            (answer.status().as_u16(), answer.text().await.unwrap().as_str()),
+            (404, "Not found\n"),
+            "{path}"
+        );
+        // The gate precedes it.
+        let answer = Client::new().get(url).header("x-forwarded-for", "10.0.0.1").send().await.unwrap();
+        assert_eq!(answer.status(), 403, "{path}");
+    }
     let posted = Client::new().post(bot.url("/anything")).send().await.unwrap();
     assert_eq!(posted.status(), 200);
 }

@@ -33,6 +33,8 @@ const NO_MCP: &str = "This service connects to no MCP servers: this version has 
 enum Owner {
     /// The residents pages, and every path below them.
     Residents,
+    /// The run pages and the schedules, which have other routes.
+    Runs,
     /// The costs pages; `true` for a path of theirs.
     Costs(bool),
     /// The pages that connect an MCP server.
@@ -46,8 +48,8 @@ enum Owner {
 }
 
 /// Answers a path outside the route table.
-/// Below `/api` it answers as the command routes do, for absent subsystems behind the gate, with 404 below a surface,
-/// and with the probe elsewhere.
+/// Below `/api` it answers as the command routes do, for absent subsystems and below `/runs` and `/schedules` behind
+/// the gate, with 404 below a surface, and with the probe elsewhere.
 pub(crate) async fn fallback(State(state): State<HttpState>, request: Request) -> Response {
     let owner = owner(request.uri().path());
     let route = match owner {
@@ -61,6 +63,7 @@ pub(crate) async fn fallback(State(state): State<HttpState>, request: Request) -
         Owner::Nothing => return probe::probe(State(state)).await,
         Owner::Surface => return no_such_route(),
         Owner::Costs(_) => "costs",
+        Owner::Runs => "runs",
         Owner::Connect => "mcp.connect",
     };
     let (head, _) = request.into_parts();
@@ -71,6 +74,7 @@ pub(crate) async fn fallback(State(state): State<HttpState>, request: Request) -
     let mut response = match owner {
         Owner::Costs(true) => absent(&head, NO_COSTS),
         Owner::Connect => absent(&head, NO_MCP),
+        Owner::Runs => respond::not_found(),
         Owner::Residents | Owner::Costs(false) | Owner::Nothing | Owner::Api => {
             return probe::probe(State(state)).await;
         }
@@ -100,6 +104,7 @@ fn owner(path: &str) -> Owner {
     match (first.as_str(), rest) {
         ("api", _) => Owner::Api,
         ("residents", _) => Owner::Residents,
+        ("runs" | "schedules", _) => Owner::Runs,
         ("costs" | "costs.json", []) => Owner::Costs(true),
         ("costs", [group]) => Owner::Costs(is_word(group.strip_suffix(".json").unwrap_or(group))),
         ("costs", _) => Owner::Costs(false),
@@ -130,12 +135,13 @@ mod tests {
             ("/api /api/ //api//x /API/x /%61pi/x /%2Fapi/x /api/%zz /%61pi/%zz%ff", Owner::Api),
             ("/mcp /mcp/x /mcp/connect /mcp/connect/n%20n //MCP/", Owner::Surface),
             ("/admin/restart /Admin//restart/ /%61dmin/crash /admin/restart/authorize/", Owner::Surface),
+            ("/runs/ /Runs /runs/a/b //runs//a/events/ /%72uns/a/nope /schedules/ /schedules/x", Owner::Runs),
             ("/residents //Residents/ /residents/acme/app /RESIDENTS/-a/b/c", Owner::Residents),
             ("/costs /costs.json /costs/main /costs/main.json /%63osts/", Owner::Costs(true)),
             ("/costs/NOPE! /costs/a/b /costs/.json /costs/a.b.json", Owner::Costs(false)),
             ("/mcp/connect/abc_D-1 /mcp/oauth/callback", Owner::Connect),
             (
-                "/ /healthz /apis /x/api /run /%2561pi /admin /admin/nothing /residentsx /costs.jsonx",
+                "/ /healthz /apis /x/api /run /runsx /%2561pi /admin /admin/nothing /residentsx /costs.jsonx",
                 Owner::Nothing,
             ),
         ] {

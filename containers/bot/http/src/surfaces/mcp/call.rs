@@ -59,6 +59,8 @@ pub(super) async fn invoke(
 ) -> Result<Success, ToolFailure> {
     let (commands, caller) = (state.core.commands(), Caller::mcp(entry));
     if definition.effect.is_write() {
+        // A denied write does not count.
+        commands.admit(&caller, definition.id)?;
         state.count(&caller.actor.id)?;
     }
     let invoked =
