@@ -6,6 +6,8 @@ use crate::{Definition, Field, InvalidInput, Kind, nested::put, raw::Named, spel
 
 /// Ends the options.
 const END_OF_OPTIONS: &str = "--";
+/// Prefix of an option.
+const PREFIX: &str = "--";
 /// Prefix of an option that turns a boolean off.
 const NO: &str = "no-";
 
@@ -25,12 +27,14 @@ pub(crate) fn read_tokens(definition: &Definition, tokens: Vec<String>) -> Resul
                 Some((name, value)) => (name, Some(value.to_owned())),
                 None => (word.as_str(), None),
             };
-            let option = find(definition, name.trim_start_matches('-'), value.is_some())?;
+            let bare = name.strip_prefix(PREFIX).filter(|bare| !bare.starts_with('-'));
+            let bare = bare.ok_or_else(|| InvalidInput::Unknown(spelling::shown(name)))?;
+            let option = find(definition, bare, value.is_some())?;
             let value = match (value, option.switch) {
                 (None, Some(switch)) => Value::Bool(switch),
                 (Some(value), _) => Value::String(value),
                 (None, None) => {
-                    let next = words.next_if(|next| !next.starts_with("--"));
+                    let next = words.next_if(|next| !next.starts_with(PREFIX));
                     Value::String(next.ok_or(InvalidInput::NoValue(option.field.name))?)
                 }
             };

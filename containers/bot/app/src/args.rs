@@ -6,9 +6,15 @@ use ars_bot_core::commands::catalogue;
 use ars_bot_tools::agents;
 use ars_commands::{Registry, Surface};
 use ars_types::{Effort, ModelRef, RefName, RunId, ThreadName};
-use clap::{Args as ClapArgs, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clap::{
+    Args as ClapArgs, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
+    error::ErrorKind,
+};
 
-use crate::{commands::registry, error::InvalidArgument};
+use crate::{
+    commands::{Failure, registry},
+    error::InvalidArgument,
+};
 
 const ABOUT: &str = "Runs coding and general agents on behalf of people and machines.";
 const LONG_ABOUT: &str = "\
@@ -84,8 +90,12 @@ pub fn command_line(commands: &Registry) -> clap::Command {
     registry::with_commands(Args::command(), commands)
 }
 
-/// Parses the arguments of the process with clap. Prints help and errors, and then ends the process.
-pub fn parse(arguments: &[OsString]) -> Command {
+/// Parses the arguments of the process with clap. Prints help, and then ends the process.
+///
+/// # Errors
+///
+/// The arguments are invalid. The message ends with the usage.
+pub fn parse(arguments: &[OsString]) -> Result<Command, Failure> {
     let commands = if asks_for_help(arguments) { registry::configured(arguments) } else { catalogue() };
     let cli = command_line(&commands);
     // The registry's own grammar does not know help, and clap would report other words first.
@@ -93,14 +103,24 @@ pub fn parse(arguments: &[OsString]) -> Command {
     let id = format!("{}.{}", text(1), text(2));
     let matches = match commands.get(&id, Surface::Cli) {
         Some(definition) => registry::alone(definition).get_matches_from(["ars", "--help"]),
-        None => cli.get_matches_from(arguments),
+        None => cli.try_get_matches_from(arguments).map_err(|error| refused(&error))?,
     };
     let watched = matches.subcommand_matches(RUNS).and_then(|runs| runs.subcommand_matches(WATCH));
     let parsed = match watched {
         Some(watch) => RunsWatch::from_arg_matches(watch).map(Command::RunsWatch),
         None => Args::from_arg_matches(&matches).map(|args| args.command),
     };
-    parsed.unwrap_or_else(|error| error.exit())
+    parsed.map_err(|error| refused(&error))
+}
+
+/// Returns the failure of an invocation. Help and version are no failures: they are printed and end the process.
+fn refused(error: &clap::Error) -> Failure {
+    if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        error.exit();
+    }
+    let text = error.render().to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    Failure::InvalidInput(text.trim_end().to_owned())
 }
 
 /// Returns whether the arguments ask for help, by an option or by `help` as a subcommand.

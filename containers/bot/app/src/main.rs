@@ -63,7 +63,10 @@ fn main() -> ExitCode {
     let parsed = match Invocation::find(&arguments) {
         Some(Ok(invocation)) => Parsed::Registry(invocation),
         Some(Err(failure)) => return failure.report(),
-        None => Parsed::Own(args::parse(&arguments)),
+        None => match args::parse(&arguments) {
+            Ok(command) => Parsed::Own(command),
+            Err(failure) => return failure.report(),
+        },
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKER_THREADS)

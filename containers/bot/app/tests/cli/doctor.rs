@@ -65,6 +65,26 @@ async fn invalid_configuration_does_not_stop_other_checks() {
 }
 
 #[tokio::test]
+async fn missing_sandbox_fails_where_trees_are_needed() {
+    let (machine, fake) = answering([]).await;
+    let none = "[sandbox]\nkind = \"none\"\nnetwork = \"none\"\n";
+    for (defaults, state, code) in [
+        ("", "warning", 0),
+        ("[defaults]\nagent = \"general\"\n", "warning", 0),
+        ("[defaults]\nagent = \"coding\"\n", "failure", 1),
+        ("[[repositories]]\nname = \"app\"\norigin = \"https://host.example/app\"\n", "failure", 1),
+    ] {
+        let config = machine.file("ars.toml", &format!("{none}{defaults}"));
+        let arguments = ["doctor", "--json", "--config", config.to_str().unwrap()];
+        let ended = run(&mut machine.ars_with(&fake.url(), &arguments)).await;
+        let sandbox = &findings(&ended)["sandbox"];
+        assert_eq!(sandbox["state"], state, "{defaults}: {sandbox}");
+        assert!(sandbox["mend"].as_str().unwrap().contains("apt install bubblewrap"), "{sandbox}");
+        ended.assert_code(code);
+    }
+}
+
+#[tokio::test]
 async fn unusable_store_is_a_failure() {
     let (machine, fake) = answering([]).await;
     let inside = machine.file("a-file", "").join("data");

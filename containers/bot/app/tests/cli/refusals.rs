@@ -68,6 +68,19 @@ async fn coding_request_outside_a_repository_is_rejected() {
     ended.assert_refused(2, "invalid_input", &["--repo"]);
 }
 
+/// A command needs neither the agent's repository nor a model, and its words are no directives.
+#[tokio::test]
+async fn command_needs_no_repository() {
+    let machine = Machine::new();
+    let config = machine.file("ars.toml", "[defaults]\nagent = \"coding\"\n");
+    let asked =
+        async |text: &str| run(&mut machine.ars(&["ask", text, "--config", config.to_str().unwrap()])).await;
+    let listed = asked("runs list --status all").await;
+    listed.assert_code(0);
+    assert!(listed.stdout.starts_with("no runs"), "{listed:?}");
+    asked("config instructions me agent:painter").await.assert_code(0);
+}
+
 #[tokio::test]
 async fn configuration_error_names_key_not_value() {
     let (machine, fake) = answering([]).await;

@@ -1,6 +1,6 @@
 //! The commands of the registry: on the embedded store, and on a service over `/api`.
 
-use ars_testkit::Reply;
+use ars_testkit::{OPERATOR_CONFIG, Reply};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -8,7 +8,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::support::{Ended, Machine, answering, nobody, run};
+use crate::support::{Ended, Machine, SERVE, Server, answering, nobody, run};
 
 fn json_of(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
@@ -88,7 +88,18 @@ async fn invalid_input_exits_2() {
     ] {
         run(&mut machine.ars(arguments)).await.assert_refused(2, "invalid_input", &[word]);
     }
-    run(&mut machine.ars(&["runs", "fly"])).await.assert_code(2);
+    for (arguments, word) in [
+        (&["runs", "fly"][..], "unrecognized subcommand 'fly'"),
+        (&["fly"], "unrecognized subcommand 'fly'"),
+        (&["ask"], "required arguments"),
+        (&["ask", "hi", "--effort", "enormous"], "low, medium, high"),
+        (&["runs", "watch", "a b", "--server", "http://h"], "invalid value"),
+    ] {
+        run(&mut machine.ars(arguments)).await.assert_refused(2, "invalid_input", &[word]);
+    }
+    let version = run(&mut machine.ars(&["--version"])).await;
+    version.assert_code(0);
+    assert!(version.stdout.starts_with("ars "), "{version:?}");
 }
 
 #[tokio::test]
@@ -155,6 +166,23 @@ async fn server_errors_keep_code_and_text() {
     ended.assert_refused(1, "unavailable", &["reached"]);
 }
 
+/// The gate of a real service, with no token and with a wrong one.
+#[tokio::test]
+async fn rejected_caller_learns_of_the_token() {
+    let machine = Machine::new();
+    let config = machine.file("ars.toml", OPERATOR_CONFIG);
+    let mut serve = machine.ars(&SERVE);
+    let server = Server::start_as_is(serve.arg("--config").arg(config).env("DASHBOARD_TOKEN", "look")).await;
+    for arguments in [&["runs", "list"][..], &["runs", "watch", "r1"]] {
+        for token in [None, Some("wrong")] {
+            let mut ars = machine.ars(arguments);
+            ars.env("ARS_SERVER", server.url()).envs(token.map(|token| ("ARS_TOKEN", token)));
+            run(&mut ars).await.assert_refused(1, "forbidden", &["set ARS_TOKEN"]);
+        }
+    }
+    server.terminate().await.assert_code(0);
+}
+
 #[tokio::test]
 async fn token_is_sent_only_encrypted_or_locally() {
     let machine = Machine::new();
@@ -208,8 +236,9 @@ async fn watch_continues_after_an_outage() {
 #[tokio::test]
 async fn broken_stream_continues_after_its_last_event() {
     let machine = Machine::new();
-    let first = "id: 1\ndata: {\"type\":\"tool_call\",\"summary\":\"$ make\"}\n\n";
-    let second = "id: 2\ndata: {\"type\":\"answer\",\"text\":\"it is done\"}\n\nevent: end\ndata: {}\n\n";
+    // The texts clear the screen and set the title of a terminal that shows them raw.
+    let first = "id: 1\ndata: {\"type\":\"tool_call\",\"summary\":\"\\u001b[2J$ make\"}\n\n";
+    let second = "id: 2\ndata: {\"type\":\"answer\",\"text\":\"\\u001b]0;owned\\u0007it is done\"}\n\nevent: end\ndata: {}\n\n";
     // A deployment: the edge has a body, and the process that starts has none.
     let edge = r#"{"error":"unavailable","code":"unavailable","detail":"the bot is starting; try again"}"#;
     let restarting = [("503 Unavailable", edge), ("503 Unavailable", "")];

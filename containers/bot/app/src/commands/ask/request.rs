@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use ars_auth::Actor;
-use ars_bot_core::{Core, directives, settings::Settings};
+use ars_bot_core::{Core, commands::catalogue, directives, settings::Settings};
 use ars_bot_ports::{Choices, Clock as _, IncomingMessage, WorkspaceProvider, texts};
 use ars_bot_tools::agents;
 use ars_types::{ModelRef, ThreadKey, ThreadName, Visibility};
@@ -40,11 +40,16 @@ pub async fn text(given: String) -> Result<String, Failure> {
 }
 
 impl Request {
-    /// Validates flags and directives. Flags win over directives, as in the core.
+    /// Validates flags and directives. Flags win over directives, as in the core. The words of a command are none.
     pub fn read(args: &Ask, text: &str, settings: &Settings) -> Result<Self, Failure> {
-        let directed = directives::parse(text)
-            .map_err(|fault| Failure::InvalidInput(texts::directive_fault(&fault)))?
-            .choices;
+        let directed = match catalogue().recognize(text) {
+            Some(_) => Choices::default(),
+            None => {
+                directives::parse(text)
+                    .map_err(|fault| Failure::InvalidInput(texts::directive_fault(&fault)))?
+                    .choices
+            }
+        };
         let names_repository = args.repo.is_some() || directed.repository.is_some();
         let agent = match (&args.agent, &directed.agent) {
             (Some(name), _) => Some(name.clone()),
@@ -83,7 +88,10 @@ impl Request {
             Some(thread) => ThreadKey::cli(thread.as_str()),
             None => ThreadKey::cli(&received_at.to_string()),
         };
-        if self.lacks_repository && workspaces.repository_of(&thread_key).await?.is_none() {
+        // The installation may lack a command of the catalogue.
+        let is_command = core.commands().registry().recognize(&text).is_some();
+        let lacks_repository = self.lacks_repository && !is_command;
+        if lacks_repository && workspaces.repository_of(&thread_key).await?.is_none() {
             match enclosing_repository() {
                 Some(root) => {
                     tell(&format!("working on a copy of {}", root.display()));

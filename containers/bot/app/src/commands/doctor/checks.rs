@@ -9,7 +9,9 @@ use ars_bot_adapters::{
     sandbox::{TRUSTED_PATH, trusted},
     workspace::{Confinement, GitWorkspaces},
 };
+use ars_bot_core::settings::Settings;
 use ars_bot_ports::{CodeHostError, ModelRequest, Models as _};
+use ars_bot_tools::agents;
 use ars_types::ModelRef;
 use ars_wire::runs::ListRequest;
 use rustix::fs::{Access, access};
@@ -28,6 +30,10 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(15);
 /// The mend of an installation without a model.
 const SET_A_KEY: &str = "set ANTHROPIC_API_KEY or OPENAI_API_KEY, describe a provider under [providers], or give \
                          --rehearsal";
+
+/// The mend of a machine without a usable sandbox.
+const INSTALL_A_SANDBOX: &str = "install bubblewrap (`apt install bubblewrap`) and set sandbox.kind to bubblewrap or \
+                                 auto; docs/reference/workspace.md describes the other kinds";
 
 /// The mend of a sandbox that leaves something open.
 const CLOSE_THE_GAPS: &str = "set sandbox.kind to bubblewrap, and sandbox.network to proxy or none";
@@ -230,8 +236,17 @@ pub(super) async fn git() -> Finding {
     }
 }
 
+/// Returns whether requests that name no repository need a working tree, or the configuration names repositories.
+pub(super) fn needs_trees(settings: &Settings) -> bool {
+    let agent = settings.default_agent.as_deref().and_then(agents::find);
+    agent.is_some_and(|agent| agent.needs_repository)
+        || settings.default_repository.is_some()
+        || !settings.repositories.is_empty()
+}
+
 /// Runs a command in the sandbox, and reports what it leaves open.
-pub(super) async fn sandbox(workspaces: GitWorkspaces) -> Finding {
+/// Without a usable sandbox only requests without a working tree are served.
+pub(super) async fn sandbox(workspaces: GitWorkspaces, needs_trees: bool) -> Finding {
     const CHECK: &str = "sandbox";
     let workspaces = Arc::new(workspaces);
     let tried = Arc::clone(&workspaces);
@@ -250,10 +265,15 @@ pub(super) async fn sandbox(workspaces: GitWorkspaces) -> Finding {
             let detail = format!("{kind}; network {network}: {}{skipped}", gaps.join("; "));
             Finding::warning(CHECK, detail, CLOSE_THE_GAPS)
         }
+        Err(reason) if needs_trees => Finding::failure(
+            CHECK,
+            format!("the configured repositories or agent need a sandbox: {reason}"),
+            INSTALL_A_SANDBOX,
+        ),
         Err(reason) => Finding::warning(
             CHECK,
             format!("requests on repositories are refused, others work: {reason}"),
-            "docs/reference/workspace.md describes the kinds of sandbox",
+            INSTALL_A_SANDBOX,
         ),
     }
 }

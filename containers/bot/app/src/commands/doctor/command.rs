@@ -21,6 +21,7 @@ use crate::{
 pub async fn run(args: Doctor) -> Result<ExitCode, Failure> {
     let mut findings = Vec::new();
     // Without a valid configuration the defaults are tried out.
+    let mut needs_trees = false;
     let mut workspaces = compose::workspaces(&std::env::temp_dir(), SandboxSettings::default());
     let tokens = TokenMap::parse(environment::variable(name::INGRESS_TOKENS).as_deref());
     match compose::plan(args.setup, &tokens.map, args.state_url.as_deref()).await {
@@ -32,6 +33,7 @@ pub async fn run(args: Doctor) -> Result<ExitCode, Failure> {
                 findings.push(checks::model(&plan).await);
             }
             workspaces = plan.workspaces();
+            needs_trees = checks::needs_trees(&plan.settings);
             findings.push(checks::code_host(plan.code_host.as_ref()).await);
             findings.push(checks::store(&plan, args.state_url).await);
             findings.extend(plan.tree_folder.as_deref().map(checks::tree_folder));
@@ -44,7 +46,7 @@ pub async fn run(args: Doctor) -> Result<ExitCode, Failure> {
     }
     findings.push(checks::ingress(&tokens));
     findings.push(checks::git().await);
-    findings.push(checks::sandbox(workspaces).await);
+    findings.push(checks::sandbox(workspaces, needs_trees).await);
     findings.push(cgroup::check());
     for finding in &findings {
         let line = if args.json { format!("{}\n", serde_json::to_string(finding)?) } else { finding.lines() };

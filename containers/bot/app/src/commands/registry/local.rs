@@ -25,6 +25,7 @@ pub(super) async fn on(
     words: Vec<String>,
 ) -> Result<Output, Failure> {
     let invoked = core.commands().invoke(&Caller::cli(), definition.id, &RawInput::Tokens(words)).await;
-    let success = invoked.map_err(|failure| Failure::Command(failure.code, failure.message))?;
-    Ok(Output { json: success.json, text: success.text })
+    let success = invoked
+        .map_err(|failure| Failure::Command(failure.code, ars_events::clean(&failure.message, usize::MAX)))?;
+    Ok(Output::new(success.json, &success.text))
 }

@@ -25,6 +25,9 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 /// Timeout for connecting to a service.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The mend of a caller that the gate of a service rejects.
+const SET_TOKEN: &str = "set ARS_TOKEN to a token that the service accepts";
+
 /// A running service, and the token that it accepts.
 pub struct Server {
     base: String,
@@ -78,10 +81,10 @@ impl Server {
             .map_err(|_| Failure::Unavailable(anyhow!("the service answered without JSON")))?;
         // A service of another version may have another output.
         let text = match text_of(definition.id, &json, SystemClock.now()) {
-            Some(text) => ars_events::clean(&text, usize::MAX),
+            Some(text) => text,
             None => serde_json::to_string_pretty(&value)?,
         };
-        Ok(Output { text, json })
+        Ok(Output::new(json, &text))
     }
 
     /// Invokes a command with this input. Returns its output as JSON.
@@ -118,13 +121,20 @@ pub async fn failure_of(response: Response) -> Failure {
     if let Ok(ErrorBody { error, code }) = serde_json::from_str(&body)
         && let Some(code) = ErrorCode::parse(&code)
     {
-        return Failure::Command(code, ars_events::clean(&error, usize::MAX));
+        let error = ars_events::clean(&error, usize::MAX);
+        return Failure::Command(
+            code,
+            match code {
+                // The gate's code. A caller that it admits and that lacks a permission gets another one.
+                ErrorCode::Forbidden => format!("{error}: {SET_TOKEN}"),
+                _ => error,
+            },
+        );
     }
     match status.as_u16() {
-        401 | 403 => Failure::Command(
-            ErrorCode::Unauthorized,
-            format!("the service answered {status}: set ARS_TOKEN to a token that it accepts"),
-        ),
+        401 | 403 => {
+            Failure::Command(ErrorCode::Unauthorized, format!("the service answered {status}: {SET_TOKEN}"))
+        }
         _ => Failure::Unavailable(anyhow!("the service answered {status}")),
     }
 }
