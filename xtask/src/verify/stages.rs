@@ -35,6 +35,7 @@ pub fn test() -> Result<()> {
     set_up()?;
     lints(&platforms)?;
     dependencies()?;
+    fuzz_targets()?;
     docs(&platforms)?;
     let doc_tests = ["--doc", "--quiet"];
     stage("examples in the documentation", command("test").args(doc_tests).args(platforms.native_args()))?;
@@ -85,6 +86,16 @@ fn dependencies() -> Result<()> {
     let mut deny = Command::new(deny);
     deny.args(["check", "bans", "licenses", "sources"]).current_dir(edge::repo_root());
     stage("dependencies and licences", &mut deny)
+}
+
+/// Checks that the fuzz targets compile (docs/decisions/0025). They are a workspace of their own.
+fn fuzz_targets() -> Result<()> {
+    let mut check = command("check");
+    check.args(["--quiet", "--locked", "--bins", "--manifest-path", "fuzz/Cargo.toml"]);
+    check.env("CARGO_TARGET_DIR", edge::target_dir(&edge::repo_root())?.join("fuzz"));
+    // A path to a compiled libFuzzer, which a check does not link. Without it the build script compiles it.
+    check.env("CUSTOM_LIBFUZZER_PATH", "libfuzzer.a");
+    stage("fuzz targets", &mut check)
 }
 
 fn docs(platforms: &Platforms) -> Result<()> {
