@@ -1,7 +1,10 @@
 //! The facts of a run: its origin, and what it has used beside its limits.
 
-use ars_agent::{Usage, money::dollars};
-use ars_bot_core::queries::{RunLimits, RunView};
+use ars_agent::money::dollars;
+use ars_bot_core::{
+    queries::{RunLimits, RunView},
+    registry::RunUse,
+};
 use serde_json::{Value, json};
 
 /// Characters of a commit.
@@ -15,60 +18,16 @@ pub(super) struct Fact {
     pub(super) value: String,
 }
 
-/// What a run has used, by its events.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Used {
-    turns: u64,
-    calls: u64,
-    context: u64,
-    microusd: u64,
-    /// A turn has no known price.
-    is_unpriced: bool,
-}
-
-impl Used {
-    fn of(run: &RunView, limits: &RunLimits) -> Self {
-        let mut used = Self::default();
-        for event in &run.events {
-            match event["type"].as_str() {
-                Some("tool_call") => used.calls += 1,
-                Some("span_end") if event["name"] == "model.turn" => {
-                    used.add_turn(&event["attrs"], run.model.as_deref(), limits);
-                }
-                _ => {}
-            }
-        }
-        used
-    }
-
-    fn add_turn(&mut self, attrs: &Value, model: Option<&str>, limits: &RunLimits) {
-        if attrs["purpose"].is_null() {
-            self.turns += 1;
-        }
-        if attrs["usage"].is_null() {
-            return;
-        }
-        let tokens = |name: &str| attrs["usage"][name].as_u64().unwrap_or_default();
-        let usage = Usage {
-            input_tokens: tokens("inputTokens"),
-            output_tokens: tokens("outputTokens"),
-            cache_read_tokens: tokens("cacheReadTokens"),
-            cache_write_tokens: tokens("cacheWriteTokens"),
-        };
-        let Usage { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens } = usage;
-        self.context = [input_tokens, output_tokens, cache_read_tokens, cache_write_tokens].iter().sum();
-        let is_own_model = attrs["model"].as_str().is_none_or(|name| Some(name) == model);
-        match limits.price.filter(|_| is_own_model) {
-            Some(price) => self.microusd += price.cost(usage),
-            None => self.is_unpriced = true,
-        }
-    }
+/// The cost so far in millionths of a dollar, or `None` if a part of it has no known price.
+fn cost_so_far(used: &RunUse, limits: &RunLimits) -> Option<u64> {
+    let price = limits.price?;
+    (!used.has_other_model).then(|| price.cost(used.usage))
 }
 
 /// Returns the facts in display order; a live run has every key, so that the page never moves.
 pub(super) fn facts(run: &RunView, limits: &RunLimits) -> Vec<Fact> {
     let is_live = run.finished.is_none();
-    let used = Used::of(run, limits);
+    let used = &run.used;
     let meta = run.events.iter().find(|event| event["type"] == "run_meta");
     let of_meta = |name: &str| meta.and_then(|meta| meta[name].as_str()).map(str::to_owned);
     let commit = of_meta("headSha").map(|sha| sha.chars().take(COMMIT_CHARS).collect());
@@ -80,8 +39,10 @@ pub(super) fn facts(run: &RunView, limits: &RunLimits) -> Vec<Fact> {
     let is_known = |number: u64| is_live || number > 0;
     let cost = match run.cost {
         Some(cost) => Some(dollars(cost)),
-        None if used.is_unpriced || limits.price.is_none() => is_live.then(|| "unknown".to_owned()),
-        None => is_live.then(|| limited(dollars(used.microusd), limits.cost.map(dollars))),
+        None => is_live.then(|| match cost_so_far(used, limits) {
+            Some(cost) => limited(dollars(cost), limits.cost.map(dollars)),
+            None => "unknown".to_owned(),
+        }),
     };
     let window = limits.window.map(count);
     let fact = |key, name, value: Option<String>| {
@@ -102,7 +63,11 @@ pub(super) fn facts(run: &RunView, limits: &RunLimits) -> Vec<Fact> {
                 .then(|| limited(used.turns.to_string(), limits.turns.map(|turns| turns.to_string()))),
         ),
         fact("calls", "Tool calls", is_known(used.calls).then(|| used.calls.to_string())),
-        fact("context", "Context", is_known(used.context).then(|| limited(count(used.context), window))),
+        fact(
+            "context",
+            "Context",
+            is_known(used.context_tokens).then(|| limited(count(used.context_tokens), window)),
+        ),
         fact("cost", "Cost", cost),
         run.reflection_cost.map(|cost| Fact { key: "reflection", name: "Reflection", value: dollars(cost) }),
     ];
@@ -120,7 +85,9 @@ fn with_pull_request(git_ref: Option<String>, number: Option<u64>) -> Option<Str
 
 /// Returns the totals and limits from which the script continues to count, as JSON.
 pub(super) fn counters(run: &RunView, limits: &RunLimits) -> Value {
-    let Used { turns, calls, context: _, microusd, is_unpriced } = Used::of(run, limits);
+    let RunUse { turns, calls, usage, has_other_model, .. } = run.used;
+    let microusd = limits.price.map_or(0, |price| price.cost(usage));
+    let is_unpriced = has_other_model || (limits.price.is_none() && usage != Default::default());
     json!({
         "turns": turns, "calls": calls, "microusd": microusd, "isUnpriced": is_unpriced, "model": run.model,
         "limits": {"turns": limits.turns, "microusd": limits.cost, "window": limits.window},
@@ -140,7 +107,7 @@ fn count(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ars_agent::money::Price;
+    use ars_agent::{Usage, money::Price};
     use ars_types::RunStatus;
 
     use super::*;
@@ -158,19 +125,13 @@ mod tests {
         }),
     };
 
+    /// A run with fewer kept events than its use counts.
     fn run() -> RunView {
-        let turn = |purpose: Option<&str>, model: &str| {
-            let usage = json!({"inputTokens": 10_000, "outputTokens": 1_000});
-            let attrs = json!({"model": model, "purpose": purpose, "usage": usage});
-            json!({"type": "span_end", "name": "model.turn", "attrs": attrs})
-        };
         let mut run = sample("m/one");
-        run.events = vec![
-            json!({"type": "run_meta", "headSha": "8f2b1c94d0aa7e55", "ref": "main", "pr": 12}),
-            turn(None, "m/one"),
-            json!({"type": "tool_call"}),
-            turn(Some("summary"), "m/one"),
-        ];
+        run.events =
+            vec![json!({"type": "run_meta", "headSha": "8f2b1c94d0aa7e55", "ref": "main", "pr": 12})];
+        let usage = Usage { input_tokens: 20_000, output_tokens: 2_000, ..Usage::default() };
+        run.used = RunUse { turns: 1, calls: 1, context_tokens: 11_000, usage, has_other_model: false };
         run
     }
 
@@ -194,6 +155,9 @@ mod tests {
         }
         let unpriced = RunLimits { price: None, ..LIMITS };
         assert_eq!(value(&run, &unpriced, "cost").as_deref(), Some("unknown"));
+        let used = RunUse { has_other_model: true, ..run.used };
+        let mixed = RunView { used, ..run };
+        assert_eq!(value(&mixed, &LIMITS, "cost").as_deref(), Some("unknown"));
     }
 
     /// The configuration may have changed since its end.

@@ -139,6 +139,7 @@ impl IndexPage {
     fn empty_text(&self) -> &'static str {
         match (self.is_filtered, self.part) {
             _ if self.store_failed => "No run can be listed now.",
+            _ if self.older.is_some() => "None of these runs match. Older runs may.",
             (true, _) => "No run matches these filters.",
             (false, Part::Active) => "Nothing is running.",
             (false, Part::Finished) => "No run has finished yet.",
@@ -170,5 +171,19 @@ mod tests {
         let html = IndexPage::new(Nav::bare(), &listing, page, 0).render().unwrap();
         assert!(html.contains("/runs?all=1&#38;before=7.5&#38;beforeId=r9"), "{html}");
         assert!(html.contains("role=\"alert\"") && html.contains("No run can be listed now."), "{html}");
+    }
+
+    /// The store looked through a part of the history only.
+    #[test]
+    fn empty_page_before_older_runs_does_not_deny_them() {
+        let text = |older: Option<Cursor>| {
+            let filter = RunFilter { agent: Some("coding".into()), ..RunFilter::default() };
+            let page = Page { older, ..Page::default() };
+            let listing = Listing { part: Part::All, filter };
+            IndexPage::new(Nav::bare(), &listing, page, 0).empty_text()
+        };
+        assert_eq!(text(None), "No run matches these filters.");
+        let older = Cursor { finished_at: Moment::new(7.5).unwrap(), id: RunId::parse("r9").unwrap() };
+        assert_eq!(text(Some(older)), "None of these runs match. Older runs may.");
     }
 }

@@ -239,6 +239,20 @@ mod tests {
         assert_eq!(embedded["events"], Value::Array(run.events));
     }
 
+    /// The newest part of a run may be one long answer, or spans only.
+    #[test]
+    fn page_without_steps_links_to_earlier_events() {
+        let answer = "x".repeat(300 << 10);
+        let mut run = hostile();
+        run.events = vec![
+            json!({"type": "assistant", "text": "before", "seq": 1}),
+            json!({"type": "answer", "text": answer, "seq": 2}),
+        ];
+        let html = html(&run, None);
+        assert!(!html.contains("id=\"steps-head\""), "the page has steps");
+        assert!(html.contains("Earlier part of this run (1 events)"), "no link");
+    }
+
     #[test]
     fn page_shows_status_time_and_rehearsal() {
         let finished = html(&hostile(), None);
