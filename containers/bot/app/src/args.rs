@@ -113,7 +113,8 @@ pub fn parse(arguments: &[OsString]) -> Result<Command, Failure> {
     parsed.map_err(|error| refused(&error))
 }
 
-/// Returns the failure of an invocation. Help and version are no failures: they are printed and end the process.
+/// Returns the failure of an invocation.
+/// Help and version are no failures: they are printed and end the process.
 fn refused(error: &clap::Error) -> Failure {
     if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         error.exit();

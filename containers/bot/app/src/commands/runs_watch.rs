@@ -262,7 +262,8 @@ mod tests {
         assert_eq!((shown, asked.len()), (1, 3));
     }
 
-    /// Two processes died one after the other. The second stored no event, so the third resumed at the same seq.
+    /// Two processes died one after the other.
+    /// The second stored no event, so the third resumed at the same seq.
     #[tokio::test(start_paused = true)]
     async fn watch_steps_back_once_per_resumed_process() {
         let second = r#"{"events":[{"seq":4},{"seq":5}],"resumed":{"at":10,"afterSeq":3}}"#;

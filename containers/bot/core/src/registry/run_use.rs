@@ -1,4 +1,5 @@
-//! The use of a run: counted as its events are published, because the backlog keeps only the newest ones.
+//! The use of a run, counted as its events are published.
+//! The backlog keeps only the newest ones.
 
 use ars_agent::Usage;
 use ars_events::EventBody;

@@ -40,7 +40,8 @@ pub async fn text(given: String) -> Result<String, Failure> {
 }
 
 impl Request {
-    /// Validates flags and directives. Flags win over directives, as in the core. The words of a command are none.
+    /// Validates flags and directives. Flags win over directives, as in the core.
+    /// The words of a command are no directives.
     pub fn read(args: &Ask, text: &str, settings: &Settings) -> Result<Self, Failure> {
         let directed = match catalogue().recognize(text) {
             Some(_) => Choices::default(),

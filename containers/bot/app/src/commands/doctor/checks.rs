@@ -236,7 +236,7 @@ pub(super) async fn git() -> Finding {
     }
 }
 
-/// Returns whether requests that name no repository need a working tree, or the configuration names repositories.
+/// Returns whether the default agent or the configured repositories need a working tree.
 pub(super) fn needs_trees(settings: &Settings) -> bool {
     let agent = settings.default_agent.as_deref().and_then(agents::find);
     agent.is_some_and(|agent| agent.needs_repository)

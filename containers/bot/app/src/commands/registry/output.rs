@@ -9,7 +9,8 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Returns the output with a clean text: stored texts and those of a service may have control sequences.
+    /// Returns the output with a clean text.
+    /// Stored texts and those of a service may have control sequences.
     pub(super) fn new(json: String, text: &str) -> Self {
         Self { json, text: ars_events::clean(text, usize::MAX) }
     }

@@ -50,7 +50,7 @@ pub(in super::super) struct EventsPage {
 pub(in super::super) struct Resumed {
     /// When it did, in Unix milliseconds.
     at: UnixMillis,
-    /// Last seq before. A reader that is further received events that are lost, and continues after this one.
+    /// Last seq before. A reader that is further has lost events, and continues after this one.
     after_seq: u64,
 }
 
