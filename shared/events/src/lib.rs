@@ -3,6 +3,7 @@
 //! Not here: the registry that numbers and stores events (`ars-bot-core`), and their diagnosis (`ars-friction`).
 #![forbid(unsafe_code)]
 
+mod checkpoint;
 mod event;
 mod redact;
 mod span_sink;
@@ -10,6 +11,7 @@ pub mod sse;
 mod summary;
 mod untrusted;
 
+pub use checkpoint::{checkpoint_in, checkpoint_note};
 pub use event::{
     Actor, ActorKind, ArtifactKind, DiffProvider, Event, EventBody, InputSource, MeatTokens, NoteKind,
     SkillUpstream, SpanStatus,

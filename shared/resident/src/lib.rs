@@ -15,6 +15,7 @@ pub mod plan;
 pub mod pool;
 pub mod refusal;
 pub mod registry;
+pub mod saved_work;
 pub mod snapshot;
 pub mod thread;
 pub mod wire;

@@ -88,8 +88,10 @@ pub enum FaultKind {
     Deploy,
     /// Loses the reply on its way to the requester (no effect on other calls).
     Undelivered,
-    /// Loses the disk with the working trees.
+    /// Loses the disk with the working trees. In a plan with it, checkpoints of trees are port calls.
     LoseTrees,
+    /// Loses the disk with the working trees and their checkpoints.
+    LoseData,
 }
 
 /// Owner of a clock.

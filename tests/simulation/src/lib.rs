@@ -33,3 +33,4 @@ pub use fault::{ClockOwner, Fault, FaultKind, Plan};
 pub use invariants::{Violation, violations};
 pub use play::{Ended, play, play_at_once};
 pub use story::Story;
+pub use workspace::CHECKPOINT_CALL;

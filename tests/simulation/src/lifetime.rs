@@ -109,6 +109,7 @@ impl Lifetime {
             FaultKind::Deploy => self.world.order(Order::Deploy),
             FaultKind::Undelivered => call.is_undelivered = true,
             FaultKind::LoseTrees => self.world.lose_trees(),
+            FaultKind::LoseData => self.world.lose_data(),
         }
     }
 

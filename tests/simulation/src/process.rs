@@ -16,7 +16,7 @@ use crate::{
     model::Scripted,
     viewer,
     wire::Wire,
-    workspace::Tree,
+    workspace::Trees,
     world::World,
 };
 
@@ -49,7 +49,7 @@ impl Process {
         let deps = Deps {
             clock,
             models: Arc::new(Scripted(Arc::clone(&life))),
-            workspaces: Arc::new(Tree(Arc::clone(&life))),
+            workspaces: Arc::new(Trees(Arc::clone(&life))),
             store: client,
             capabilities: Capabilities { ledger: Some(ledger), memory, ..Capabilities::default() },
             redactor: Arc::new(Redactor::new(Vec::new())),

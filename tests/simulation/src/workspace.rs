@@ -3,25 +3,36 @@
 use std::sync::Arc;
 
 use ars_bot_ports::{
-    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Repository, SearchHit, Workspace, WorkspaceError,
-    WorkspaceProvider, WorkspaceRequest,
+    Checkpoint, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Repository, SearchHit, Workspace,
+    WorkspaceError, WorkspaceProvider, WorkspaceRequest,
 };
-use ars_types::ThreadKey;
+use ars_types::{RunId, ThreadKey};
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 use crate::{evidence::Effect, lifetime::Lifetime, script::bounded::LARGE, story};
 
+/// The port call that saves a tree.
+pub const CHECKPOINT_CALL: &str = "workspace checkpoint";
 /// Lines of the large file, about 2,000 tokens.
 const LARGE_LINES: usize = 900;
 
 /// All working trees of one process.
-pub(crate) struct Tree(pub(crate) Arc<Lifetime>);
+pub(crate) struct Trees(pub(crate) Arc<Lifetime>);
+
+/// The working tree of a thread.
+struct Tree {
+    life: Arc<Lifetime>,
+    thread: String,
+    restored_from: Option<String>,
+}
 
 #[async_trait]
-impl WorkspaceProvider for Tree {
+impl WorkspaceProvider for Trees {
     async fn repository_of(&self, thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
-        Ok(self.0.world.has_tree(thread.as_str()).then(story::repository))
+        let world = &self.0.world;
+        let is_known = world.has_tree(thread.as_str()) || world.checkpoint(thread.as_str()).is_some();
+        Ok(is_known.then(story::repository))
     }
 
     async fn open(
@@ -30,22 +41,25 @@ impl WorkspaceProvider for Tree {
         _cancel: &CancellationToken,
     ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
         let call = self.0.begin("workspace open").await;
-        self.0.world.make_tree(request.thread.as_str());
+        let (world, thread) = (&self.0.world, request.thread.as_str());
+        let lost = if world.has_tree(thread) { None } else { world.checkpoint(thread) };
+        world.make_tree(thread);
         self.0.end_call(&call).await;
-        Ok(Arc::new(Self(Arc::clone(&self.0))))
+        let restored_from = lost.map(|checkpoint| checkpoint.git_ref);
+        Ok(Arc::new(Tree { life: Arc::clone(&self.0), thread: thread.to_owned(), restored_from }))
     }
 }
 
 impl Tree {
     /// Records an effect: `effect <call id>`.
     async fn act(&self, name: &str, effect: &str) {
-        let call = self.0.begin(name).await;
+        let call = self.life.begin(name).await;
         if let Some((_, id)) = effect.split_once("effect ") {
             let id = id.split_whitespace().next().unwrap_or_default().to_owned();
-            let effect = Effect { call: id, process: self.0.name.clone(), number: call.number };
-            self.0.world.evidence().effects.push(effect);
+            let effect = Effect { call: id, process: self.life.name.clone(), number: call.number };
+            self.life.world.evidence().effects.push(effect);
         }
-        self.0.end_call(&call).await;
+        self.life.end_call(&call).await;
     }
 }
 
@@ -53,6 +67,24 @@ impl Tree {
 impl Workspace for Tree {
     fn repository(&self) -> Option<&str> {
         Some("acme/app")
+    }
+
+    fn restored_from(&self) -> Option<&str> {
+        self.restored_from.as_deref()
+    }
+
+    async fn checkpoint(
+        &self,
+        run: &RunId,
+        _cancel: &CancellationToken,
+    ) -> Result<Option<Checkpoint>, WorkspaceError> {
+        if !self.life.world.makes_checkpoints {
+            return Ok(None);
+        }
+        let call = self.life.begin(CHECKPOINT_CALL).await;
+        let saved = self.life.world.save_tree(&self.thread, run);
+        self.life.end_call(&call).await;
+        Ok(Some(saved))
     }
 
     async fn head(&self) -> Result<Option<String>, WorkspaceError> {

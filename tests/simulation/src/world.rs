@@ -1,15 +1,16 @@
 //! The state that survives every process: stores, common time base, fault plan and observations.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc, Mutex, MutexGuard,
         atomic::{AtomicU64, Ordering},
     },
 };
 
-use ars_bot_ports::Clock as _;
+use ars_bot_ports::{Checkpoint, Clock as _};
 use ars_testkit::NativeState;
+use ars_types::RunId;
 use ars_wire::state::{MemoryVerb, Route, RunVerb};
 use serde_json::{Value, json};
 use tokio::{
@@ -44,6 +45,10 @@ pub(crate) struct World {
     outage: Mutex<Option<Outage>>,
     /// Threads with a working tree.
     trees: Mutex<BTreeSet<String>>,
+    /// Last checkpoints of threads.
+    checkpoints: Mutex<BTreeMap<String, Checkpoint>>,
+    /// Whether checkpoints are made. Without a loss of trees they would only be further calls.
+    pub(crate) makes_checkpoints: bool,
     /// Requests in flight without a waiting sender.
     pub(crate) late: AtomicU64,
     /// Source of the processes' ids and tokens.
@@ -99,6 +104,8 @@ impl World {
             calls: AtomicU64::new(0),
             outage: Mutex::default(),
             trees: Mutex::default(),
+            checkpoints: Mutex::default(),
+            makes_checkpoints: plan.faults.iter().any(|fault| fault.kind == FaultKind::LoseTrees),
             late: AtomicU64::new(0),
             random: Mutex::new(Random::new(FIRST_IDS.wrapping_add(plan.ids))),
             orders,
@@ -164,6 +171,26 @@ impl World {
 
     pub(crate) fn lose_trees(&self) {
         self.trees.lock().unwrap().clear();
+    }
+
+    pub(crate) fn lose_data(&self) {
+        self.lose_trees();
+        self.checkpoints.lock().unwrap().clear();
+    }
+
+    /// Stores a checkpoint of a thread's tree for a run.
+    pub(crate) fn save_tree(&self, thread: &str, run: &RunId) -> Checkpoint {
+        let mut checkpoints = self.checkpoints.lock().unwrap();
+        let saved = checkpoints.len() + 1;
+        let (git_ref, commit) = (format!("refs/ars/{run}/{saved}"), format!("{saved:040x}"));
+        let checkpoint = Checkpoint { git_ref, commit, is_new: true, withheld: Vec::new() };
+        checkpoints.insert(thread.to_owned(), checkpoint.clone());
+        checkpoint
+    }
+
+    /// Returns the last checkpoint of a thread's tree.
+    pub(crate) fn checkpoint(&self, thread: &str) -> Option<Checkpoint> {
+        self.checkpoints.lock().unwrap().get(thread).cloned()
     }
 
     pub(crate) fn break_stores(&self, after: bool, hangs: bool, ms: u64) {

@@ -55,7 +55,7 @@ pub use sources::Sources;
 pub use transcript::Transcripts;
 pub use web::{FetchLimits, Fetched, FetchedBody, Web, WebHit};
 pub use workspace::{
-    CommandSandbox, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, KEPT_FOLDER, LINE_BYTES, OpenFor,
-    PUSHED_REFS, Placement, PushOutcome, RefusedHost, Release, Repository, SearchHit, Workspace,
-    WorkspaceProvider, WorkspaceRequest,
+    Checkpoint, CommandSandbox, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, KEPT_FOLDER,
+    LINE_BYTES, NO_CHECKPOINT, OpenFor, PUSHED_REFS, Placement, PushOutcome, RefusedHost, Release,
+    Repository, SearchHit, Workspace, WorkspaceProvider, WorkspaceRequest,
 };

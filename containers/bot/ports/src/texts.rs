@@ -4,10 +4,12 @@
 //! because it is stored with the run.
 
 use ars_agent::money::dollars;
+use ars_events::checkpoint_note;
 use ars_types::ModelRef;
 
 use super::{
-    DirectiveFault, LiveRunFacts, ModelError, ModelErrorKind, Notice, Overload, Refusal, ThreadRefusal,
+    Checkpoint, DirectiveFault, LiveRunFacts, ModelError, ModelErrorKind, Notice, Overload, Refusal,
+    ThreadRefusal,
 };
 
 /// The answer of a run that panicked.
@@ -97,6 +99,23 @@ pub fn tree_removed(commit: Option<&str>) -> String {
     format!(
         "The former working tree of this thread had no unsaved work and was removed to free the disk. The repository \
          was cloned again{at}: local branches and ignored files, such as installed packages, are gone."
+    )
+}
+
+/// Returns the event text about a checkpoint of the working tree.
+pub fn tree_saved(saved: &Checkpoint) -> String {
+    let mut text = checkpoint_note(&saved.git_ref, &saved.commit);
+    if !saved.withheld.is_empty() {
+        text.push_str(&format!(", without secrets and other parts of: {}", saved.withheld.join(", ")));
+    }
+    text
+}
+
+/// Returns the note, for people and the model, that a run continues in the tree of a checkpoint.
+pub fn tree_restored(name: &str) -> String {
+    format!(
+        "The working tree was gone and was made again from the checkpoint `{name}`. Changes after that checkpoint and \
+         ignored files, such as installed packages, are lost: check the tree before you rely on it."
     )
 }
 

@@ -5,7 +5,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use ars_codehost::diff::Commit;
-use ars_types::{RefName, SandboxKind, SandboxNetwork, ThreadKey, TreePlace};
+use ars_types::{RefName, RunId, SandboxKind, SandboxNetwork, ThreadKey, TreePlace};
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -33,12 +33,40 @@ pub trait WorkspaceProvider: Send + Sync {
         Ok(false)
     }
 
+    /// Gives the thread back the tree of a run's last checkpoint.
+    /// A tree with unsaved work is never replaced.
+    async fn restore(
+        &self,
+        _thread: &ThreadKey,
+        _run: &RunId,
+        _cancel: &CancellationToken,
+    ) -> Result<Checkpoint, WorkspaceError> {
+        Err(WorkspaceError::NotFound(NO_CHECKPOINT.into()))
+    }
+
     /// Opens the thread's workspace, cloning the repository if the thread has none yet.
+    /// A tree that is gone is made again from the thread's last checkpoint.
     async fn open(
         &self,
         request: WorkspaceRequest<'_>,
         cancel: &CancellationToken,
     ) -> Result<Arc<dyn Workspace>, WorkspaceError>;
+}
+
+/// The answer about a run without a checkpoint on this machine.
+pub const NO_CHECKPOINT: &str = "this run has no checkpoint here";
+
+/// A working tree that was saved as a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Its name: `refs/ars/<run>/<number>`.
+    pub git_ref: String,
+    /// Its commit.
+    pub commit: String,
+    /// The tree had changed since the last one.
+    pub is_new: bool,
+    /// Files that it lacks, or has without their secrets.
+    pub withheld: Vec<String>,
 }
 
 /// A request for a workspace.
@@ -135,6 +163,21 @@ pub trait Workspace: Send + Sync {
     /// Returns whether the thread's former tree was removed to free the disk, and this one is a new clone.
     fn is_cloned_again(&self) -> bool {
         false
+    }
+
+    /// Returns the name of the checkpoint from which a lost tree was made again.
+    fn restored_from(&self) -> Option<&str> {
+        None
+    }
+
+    /// Saves the tree as a commit outside of it. The tree and its index are unchanged.
+    /// Returns the last checkpoint if nothing changed since, and `None` if there is nothing to save.
+    async fn checkpoint(
+        &self,
+        _run: &RunId,
+        _cancel: &CancellationToken,
+    ) -> Result<Option<Checkpoint>, WorkspaceError> {
+        Ok(None)
     }
 
     /// Returns the address of the repository, without credentials.

@@ -1,6 +1,6 @@
 //! Kill points: the process dies at each port call, before and after its effect, and another resumes.
 
-use ars_tests_simulation::{Fault, FaultKind, Plan, Story, play, violations};
+use ars_tests_simulation::{CHECKPOINT_CALL, Fault, FaultKind, Plan, Story, play, violations};
 
 /// The next process starts at once and has to wait for the lease.
 const AT_ONCE_MS: u64 = 100;
@@ -41,7 +41,7 @@ fn every_call(story: Story, idle_ms: u64) -> impl Iterator<Item = Plan> {
 fn resumable_run_that_is_closed_is_a_violation() {
     // Without its tree the run cannot be resumed.
     let mut plan = Plan::kill(calls(Story::Canonical) / 2, true, LAPSED_MS);
-    plan.faults.push(Fault { at: plan.faults[0].at, kind: FaultKind::LoseTrees });
+    plan.faults.push(Fault { at: plan.faults[0].at, kind: FaultKind::LoseData });
     let (ended, mut evidence) = play(&plan);
     let run = evidence.runs.values().next().unwrap();
     assert_eq!(
@@ -52,6 +52,36 @@ fn resumable_run_that_is_closed_is_a_violation() {
     evidence.only_kills = true;
     let broken: Vec<_> = violations(ended, &evidence).into_iter().map(|found| found.promise).collect();
     assert_eq!(broken, ["a resumable run is completed"]);
+}
+
+/// A run whose tree is lost continues from its checkpoint, also from one that no event names.
+#[test]
+fn run_resumes_from_its_checkpoint() {
+    let lost = |at| Fault { at, kind: FaultKind::LoseTrees };
+    let mut plan = Plan::default();
+    plan.faults.push(lost(u64::MAX));
+    let (_, whole) = play(&plan);
+    let saves = whole.calls.iter().filter(|call| call.2 == CHECKPOINT_CALL).map(|call| call.0);
+    let saves: Vec<u64> = saves.collect();
+    assert!(saves.len() > 1, "every few steps, and at the end: {saves:?}");
+    let mut resumed = 0;
+    for at in saves[0]..=saves[saves.len() - 1] {
+        let mut plan = Plan::kill(at, true, LAPSED_MS);
+        // The next process finds no tree.
+        plan.faults.push(lost(at + 1));
+        let (ended, evidence) = play(&plan);
+        assert_eq!(violations(ended, &evidence), [], "{plan:?}\n{}", evidence.tail());
+        let run = evidence.runs.values().next().unwrap();
+        if run.was_resumable.first() != Some(&true) {
+            continue;
+        }
+        let record = run.record.as_ref().unwrap();
+        assert_eq!(record["status"], "completed", "{plan:?}\n{}", evidence.tail());
+        let notes = record["events"].as_array().unwrap().iter().filter_map(|event| event["summary"].as_str());
+        resumed += notes.filter(|note| note.contains("made again from the checkpoint `refs/ars/")).count();
+        assert!(record["checkpoint"].as_str().unwrap().starts_with("refs/ars/"), "{record}");
+    }
+    assert!(resumed > 0);
 }
 
 #[test]

@@ -11,15 +11,15 @@ use std::{
 };
 
 use ars_bot_ports::{
-    CommandSandbox, OpenFor, Placement, Repository, Residents, ResidentsError, Workspace, WorkspaceError,
-    WorkspaceProvider, WorkspaceRequest,
+    Checkpoint, CommandSandbox, OpenFor, Placement, Repository, Residents, ResidentsError, Workspace,
+    WorkspaceError, WorkspaceProvider, WorkspaceRequest,
 };
 use ars_resident::{
     names::{Resource, Sha},
     refusal::Token,
     wire::{AttachAnswer, StatusAnswer, StatusRequest},
 };
-use ars_types::{RefName, ThreadKey, TreePlace};
+use ars_types::{RefName, RunId, ThreadKey, TreePlace};
 use async_trait::async_trait;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -39,6 +39,9 @@ const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
 const NO_BRANCH: &str = "HEAD";
 /// The error of a tree that a resident does not have any more.
 const TREE_GONE: &str = "the working tree of this thread is not on its resident any more";
+/// The error of a restore on a resident.
+const ON_RESIDENT: &str =
+    "the working tree of this thread is on a resident, whose checkpoints cannot be restored yet";
 /// The error of a viewed tree that was removed.
 const TREE_RELEASED: &str = "the working tree of this thread had no unsaved work and was removed: the next message of \
                              the thread makes it again";
@@ -337,6 +340,18 @@ impl WorkspaceProvider for ResidentWorkspaces {
         let (notes, thread) = (self.notes.clone(), thread.clone());
         blocking(move || notes.write(&thread, &Note { bound, base, ..note })).await?;
         Ok(true)
+    }
+
+    async fn restore(
+        &self,
+        thread: &ThreadKey,
+        run: &RunId,
+        cancel: &CancellationToken,
+    ) -> Result<Checkpoint, WorkspaceError> {
+        match self.note(thread).await? {
+            Some(_) => Err(WorkspaceError::Refused(ON_RESIDENT.to_owned())),
+            None => self.local.restore(thread, run, cancel).await,
+        }
     }
 
     async fn open(

@@ -15,6 +15,8 @@ use rustix::{
 
 /// The default folder of workspaces, in the data directory.
 pub const WORKSPACES: &str = "workspaces";
+/// Characters of a digest in a folder's name: 128 bits.
+pub(super) const DIGEST_CHARS: usize = 32;
 
 /// Opens a folder beneath another. `None` if it is missing, or if a part of its path is a link.
 pub(super) fn open_folder(within: &impl AsFd, path: &Path, access: OFlags) -> io::Result<Option<OwnedFd>> {

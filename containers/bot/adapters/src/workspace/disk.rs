@@ -12,6 +12,13 @@ pub(super) async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(broke_off()))
 }
 
+/// Runs blocking calls of the file system only.
+pub(super) async fn blocking_io<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T, WorkspaceError> {
+    blocking(move || work().map_err(|error| infra(&error))).await
+}
+
 /// Returns the error of a failed call.
 pub(super) fn infra(error: &io::Error) -> WorkspaceError {
     WorkspaceError::Infra(error.to_string())

@@ -14,7 +14,9 @@ use ars_bot_ports::WorkspaceError;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    beneath::DIGEST_CHARS,
     capture::Capture,
+    checkpoint::prune,
     clean::is_clean,
     disk::{blocking, infra},
     environment::FOLDERS,
@@ -23,7 +25,7 @@ use super::{
     meta::Meta,
     process,
     programs::Programs,
-    provider::{DIGEST_CHARS, GitWorkspaces, folder_name_of},
+    provider::{GitWorkspaces, folder_name_of},
 };
 
 /// Age of a tree's last use from which it may be evicted.
@@ -31,7 +33,7 @@ const MIN_IDLE: Duration = Duration::from_secs(10 * 60);
 /// Timeout of measuring or removing one workspace.
 const DISK_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 /// The prefix of a folder with an evicted workspace that is being removed.
-const EVICTED: &str = ".evicted-";
+pub(super) const EVICTED: &str = ".evicted-";
 /// Bytes of the output of a program that measures or removes.
 const OUTPUT_LIMIT: usize = 4 << 10;
 
@@ -68,12 +70,15 @@ impl DiskUsage {
 }
 
 impl GitWorkspaces {
-    /// Measures all workspaces. Removes what an earlier eviction left.
+    /// Measures all workspaces. Removes what an earlier eviction left, and old checkpoints.
     ///
     /// # Errors
     /// There is no sandbox, without which trees of agents are not looked at, or the disk failed.
     pub async fn measure(&self) -> Result<DiskUsage, WorkspaceError> {
         let programs = self.programs().map_err(|obstacle| WorkspaceError::Refused(obstacle.to_owned()))?;
+        if let Err(error) = prune(programs, self.data_dir()).await {
+            tracing::warn!(%error, "checkpoints were not pruned");
+        }
         let root = self.root().to_path_buf();
         let (names, leftovers) = blocking(move || listed(&root)).await?;
         for place in leftovers {
@@ -183,8 +188,14 @@ impl GitWorkspaces {
             return Ok(None);
         };
         let git = Git { programs, place, cancel: &CancellationToken::new() };
-        match is_clean(&git, meta.base.as_deref()).await {
-            Ok(is_clean) => Ok(is_clean.then_some(meta)),
+        let checked = match is_clean(&git, meta.base.as_deref()).await {
+            // The thread's next tree continues from its last state, such as a branch that was pushed.
+            Ok(true) => self.save_last(programs, name, meta).await.map(Some),
+            Ok(false) => Ok(None),
+            Err(error) => Err(error),
+        };
+        match checked {
+            Ok(meta) => Ok(meta),
             Err(error) => {
                 tracing::warn!(workspace = name, %error, "a working tree cannot be checked and stays");
                 Ok(None)
@@ -240,7 +251,7 @@ async fn disk_bytes(programs: &Programs, place: &Path) -> Result<u64, WorkspaceE
 }
 
 /// Removes a workspace that was moved away. A rest is logged, and removed by the next measurement.
-async fn remove(programs: &Programs, place: &Path) {
+pub(super) async fn remove(programs: &Programs, place: &Path) {
     let content = ["-rf", "--", "tree", "home", "tmp"];
     // Some package managers make folders that their owner cannot change.
     let writable = ["-R", "u+rwX", "--", "."];

@@ -10,7 +10,9 @@ use std::{ffi::OsStr, fs, io, path::Path, process::Command, time::Duration};
 use ars_bot_ports::WorkspaceError;
 use tokio_util::sync::CancellationToken;
 
-use super::{capture::Capture, credentials::Credentials, process, programs::Programs, start::Program};
+use super::{
+    capture::Capture, credentials::Credentials, process, programs::Programs, programs::Script, start::Program,
+};
 use crate::logins::without_userinfo;
 
 /// Settings before every subcommand.
@@ -106,6 +108,20 @@ impl Git<'_> {
         program
     }
 
+    /// Returns a script of the service that calls git.
+    pub(super) fn script(&self, script: &Script<'_>, arguments: &[&OsStr]) -> Program {
+        let mut program = self.programs.script(script, arguments);
+        set_environment(&mut program.command, NO_TRANSPORT);
+        program
+    }
+
+    /// Returns a call with these folders, such as one in a mirror.
+    pub(super) fn apart(&self, writable: &[&Path], readable: &[&Path], words: &[&OsStr]) -> Program {
+        let mut program = self.programs.git_apart(writable, readable, self.place, words);
+        set_environment(&mut program.command, NO_TRANSPORT);
+        program
+    }
+
     fn in_tree<S: AsRef<OsStr>>(&self, program: Program, repository: &Path, arguments: &[S]) -> Program {
         self.with_transports(program, repository, NO_TRANSPORT, arguments)
     }
@@ -168,14 +184,18 @@ pub(super) fn make_bare(folder: &Path) -> io::Result<()> {
 
 /// Adds the settings and the environment of every call.
 fn prepare(command: &mut Command, transports: &str) {
+    set_environment(command, transports);
+    for setting in SAFE_SETTINGS {
+        command.arg("-c").arg(setting);
+    }
+}
+
+fn set_environment(command: &mut Command, transports: &str) {
     command
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_ALLOW_PROTOCOL", transports)
         .env("GIT_NO_LAZY_FETCH", "1")
         .env("GIT_OPTIONAL_LOCKS", "0");
-    for setting in SAFE_SETTINGS {
-        command.arg("-c").arg(setting);
-    }
 }
 
 impl GitOutput {

@@ -6,16 +6,17 @@ use std::{
 };
 
 use ars_bot_ports::{
-    CodeHost, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Placement, PushOutcome, SearchHit,
-    Workspace, WorkspaceError,
+    Checkpoint, CodeHost, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Placement, PushOutcome,
+    SearchHit, Workspace, WorkspaceError,
 };
 use ars_codehost::diff::Commit;
-use ars_types::RefName;
+use ars_types::{RefName, RunId};
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     capture::Capture,
+    checkpoint::{Mirror, Saved, Saving},
     diff,
     files::Files,
     git::{CALL_TIMEOUT, Git, Limits},
@@ -38,6 +39,10 @@ pub(super) struct LocalWorkspace {
     pub(super) files: Arc<Files>,
     pub(super) repository: Option<String>,
     pub(super) base: Option<String>,
+    /// The last checkpoint.
+    pub(super) saved: tokio::sync::Mutex<Option<Saved>>,
+    /// The name of the checkpoint from which the tree was made again.
+    pub(super) restored_from: Option<String>,
     /// The former tree was evicted.
     pub(super) is_cloned_again: bool,
     /// The clone's address, without credentials.
@@ -105,6 +110,34 @@ impl Workspace for LocalWorkspace {
 
     fn is_cloned_again(&self) -> bool {
         self.is_cloned_again
+    }
+
+    fn restored_from(&self) -> Option<&str> {
+        self.restored_from.as_deref()
+    }
+
+    async fn checkpoint(
+        &self,
+        run: &RunId,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Checkpoint>, WorkspaceError> {
+        let mut last = self.saved.lock().await;
+        let (data, name) = self.meta.clone();
+        let mirror = Mirror::of(&data, self.origin.as_deref(), &name);
+        let saving = Saving {
+            git: self.git(cancel),
+            files: &self.files,
+            mirror: &mirror,
+            run,
+            base: self.base.as_deref(),
+            last: last.as_ref(),
+        };
+        let Some((saved, is_new)) = saving.save().await? else { return Ok(None) };
+        if is_new {
+            let noted = saved.clone();
+            self.blocking(move |_| Meta::set_checkpoint(&data, &name, noted)).await?;
+        }
+        Ok(Some(last.insert(saved).checkpoint(is_new)))
     }
 
     fn origin(&self) -> Option<&str> {

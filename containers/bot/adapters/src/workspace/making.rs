@@ -12,6 +12,7 @@ use ars_types::RefName;
 use tempfile::TempDir;
 
 use super::{
+    checkpoint::{Mirror, restore},
     disk::infra,
     environment::TEMPORARY,
     git::{CLONE_TIMEOUT, Git, GitOutput, Limits, NO_TRANSPORT, SHORT, transports_of},
@@ -78,8 +79,43 @@ pub(super) async fn fill(
         git_ref: request.git_ref.map(ToString::to_string),
         base: git.head().await?,
         branch: None,
+        checkpoint: None,
         evicted: false,
     })
+}
+
+/// Fills git's folder with the tree of a checkpoint. `repository` is that of the thread.
+///
+/// The repository is cloned again, so that the tree has the branches of its origin. Without the origin it has only the
+/// commits of the checkpoint.
+pub(super) async fn refill(
+    git: &Git<'_>,
+    host: Option<&Arc<dyn CodeHost>>,
+    repository: Option<&Repository>,
+    (mirror, commit): (&Mirror, &str),
+) -> Result<(), WorkspaceError> {
+    let cloned = match repository {
+        Some(repository) => clone(git, host, repository).await.map(|()| true),
+        None => Ok(false),
+    };
+    match cloned {
+        Ok(true) => {}
+        Err(WorkspaceError::Cancelled) => return Err(WorkspaceError::Cancelled),
+        Ok(false) | Err(_) => {
+            let command = git.outside(NO_TRANSPORT, &["init", "--quiet", "--", "tree"]);
+            git.run(command, SHORT).await?.succeeded()?;
+            if let Some(repository) = repository {
+                let address = without_userinfo(&repository.origin);
+                let command = git.inside(&["remote", "add", "--", "origin", &address]);
+                git.run(command, SHORT).await?.succeeded()?;
+            }
+        }
+    }
+    if let Err(error) = cloned {
+        tracing::warn!(%error, "a tree is restored without its origin");
+    }
+    ignore_kept_files(git.place)?;
+    restore(git, mirror, commit).await
 }
 
 /// Hides the service's own files in the tree from the agent's changes.

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     beneath::{BENEATH, WORKSPACES, open_folder, open_root},
+    checkpoint::Saved,
     disk::infra,
     environment::TEMPORARY,
     in_use::InUse,
@@ -48,6 +49,9 @@ pub(super) struct Meta {
     /// The branch that the thread's commits were last pushed to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) branch: Option<String>,
+    /// The last checkpoint of the tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) checkpoint: Option<Saved>,
     /// The tree was clean and was removed to free the disk.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) evicted: bool,
@@ -105,6 +109,14 @@ impl Meta {
     pub(super) fn set_branch(data: &Path, name: &str, branch: String) -> Result<(), WorkspaceError> {
         match Self::read(data, name)? {
             Some(meta) => Self { branch: Some(branch), ..meta }.write(data, name),
+            None => Ok(()),
+        }
+    }
+
+    /// Stores the last checkpoint of the tree.
+    pub(super) fn set_checkpoint(data: &Path, name: &str, checkpoint: Saved) -> Result<(), WorkspaceError> {
+        match Self::read(data, name)? {
+            Some(meta) => Self { checkpoint: Some(checkpoint), ..meta }.write(data, name),
             None => Ok(()),
         }
     }

@@ -7,6 +7,7 @@
 
 mod beneath;
 mod capture;
+mod checkpoint;
 mod clean;
 mod credentials;
 mod diff;
@@ -25,6 +26,7 @@ mod process;
 mod programs;
 mod provider;
 mod remote;
+mod restored;
 mod search;
 mod start;
 mod trial;

@@ -18,6 +18,20 @@ use crate::{
     sandbox::{Access, Reach, Sandbox, TRUSTED_PATH, trusted},
 };
 
+/// A shell script of the service, with its folders.
+pub(super) struct Script<'a> {
+    /// Constant text.
+    pub(super) text: &'a str,
+    /// Its name in errors.
+    pub(super) name: &'a str,
+    /// The folder of its temporary files, in or above which it writes.
+    pub(super) folder: &'a Path,
+    /// Folders that it may change.
+    pub(super) writable: &'a [&'a Path],
+    /// Folders that it may read.
+    pub(super) readable: &'a [&'a Path],
+}
+
 /// The programs of all workspaces.
 #[derive(Debug)]
 pub(super) struct Programs {
@@ -86,6 +100,44 @@ impl Programs {
         let mut program = self.confined(trusted(program)?.as_os_str(), place, Reach::Nothing, Some(place));
         program.command.env("PATH", TRUSTED_PATH);
         Some(program)
+    }
+
+    /// Returns a script of the service, confined to its folders. Its first argument is git.
+    pub(super) fn script(&self, script: &Script<'_>, arguments: &[&OsStr]) -> Program {
+        let words = ["-c", script.text, script.name].map(OsStr::new);
+        let words = [&words[..], &[self.git.as_os_str()], arguments].concat();
+        self.apart(start::SHELL.as_ref(), script.writable, script.readable, script.folder, &words)
+    }
+
+    /// Returns git with these folders instead of a workspace's.
+    pub(super) fn git_apart(
+        &self,
+        writable: &[&Path],
+        readable: &[&Path],
+        place: &Path,
+        words: &[&OsStr],
+    ) -> Program {
+        self.apart(self.git.as_os_str(), writable, readable, place, words)
+    }
+
+    fn apart(
+        &self,
+        program: &OsStr,
+        writable: &[&Path],
+        readable: &[&Path],
+        place: &Path,
+        arguments: &[&OsStr],
+    ) -> Program {
+        let owned = |folders: &[&Path]| folders.iter().map(|folder| folder.to_path_buf()).collect::<Vec<_>>();
+        let temporary = writable.first().map_or_else(|| place.to_path_buf(), |folder| folder.to_path_buf());
+        let (writable, readable) = (owned(writable), owned(readable));
+        let access = Access { writable, readable, temporary, reach: Reach::Nothing };
+        let mut words: Vec<OsString> = self.sandbox.arguments(&access);
+        words.push(program.to_owned());
+        let mut command = start::command(&words);
+        self.environment.set(&mut command, place);
+        command.env("PATH", TRUSTED_PATH).env("TMPDIR", &access.temporary).args(arguments);
+        Program { command, access: Some(access), sandbox: Arc::clone(&self.sandbox) }
     }
 
     /// Returns git as the service calls it outside of any tree, where only the service's arguments count.

@@ -16,15 +16,16 @@ use std::{
 };
 
 use ars_bot_ports::{
-    CommandSandbox, Repository, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest,
+    Checkpoint, CodeHost, CommandSandbox, Repository, Workspace, WorkspaceError, WorkspaceProvider,
+    WorkspaceRequest,
 };
-use ars_types::{RefName, SandboxKind, SandboxNetwork, ThreadKey};
+use ars_types::{RefName, RunId, SandboxKind, SandboxNetwork, ThreadKey};
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    beneath::WORKSPACES,
+    beneath::{DIGEST_CHARS, WORKSPACES},
     disk::{blocking, infra},
     environment::{ChildEnvironment, conceal_this_process},
     files::Files,
@@ -41,9 +42,6 @@ use crate::{
     logins::Logins,
     sandbox::{Folders, Sandbox, SandboxSettings, choose},
 };
-
-/// Characters of a thread's digest in its folder's name: 128 bits.
-pub(super) const DIGEST_CHARS: usize = 32;
 
 /// How commands are confined.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -202,6 +200,11 @@ impl GitWorkspaces {
         &self.data_dir
     }
 
+    /// Returns the code host that mints tokens for git.
+    pub(super) fn code_host(&self) -> Option<&Arc<dyn CodeHost>> {
+        self.logins.code_host()
+    }
+
     /// Returns the size of a workspace that was not used since it was measured.
     pub(super) fn known_size(&self, name: &str, used_at: SystemTime) -> Option<u64> {
         let sizes = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -218,7 +221,7 @@ impl GitWorkspaces {
     }
 
     /// Returns the lock of a thread, so that two clones never race for one place.
-    fn lock_of(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
+    pub(super) fn lock_of(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
         let mut opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         // Unused locks are removed, so the map is as small as the number of concurrent openings.
         opening.retain(|_, lock| Arc::strong_count(lock) > 1);
@@ -258,7 +261,10 @@ impl GitWorkspaces {
             let tree = open_tree(&root, &name).map_err(|error| infra(&error))?;
             // A workspace that was removed as a whole can be made anew.
             let place = root.join(&name);
-            let is_there = tree.is_some() || meta.evicted || place.symlink_metadata().is_ok();
+            let is_there = tree.is_some()
+                || meta.evicted
+                || meta.checkpoint.is_some()
+                || place.symlink_metadata().is_ok();
             Ok(is_there.then_some(Found { meta, tree }))
         })
         .await
@@ -278,6 +284,15 @@ impl WorkspaceProvider for GitWorkspaces {
             .and_then(|Found { meta, .. }| Some(Repository { name: meta.repository?, origin: meta.origin? })))
     }
 
+    async fn restore(
+        &self,
+        thread: &ThreadKey,
+        run: &RunId,
+        cancel: &CancellationToken,
+    ) -> Result<Checkpoint, WorkspaceError> {
+        self.restore_run(thread, run, cancel).await
+    }
+
     async fn open(
         &self,
         request: WorkspaceRequest<'_>,
@@ -288,6 +303,14 @@ impl WorkspaceProvider for GitWorkspaces {
 }
 
 impl GitWorkspaces {
+    /// Opens a tree that was just made.
+    async fn made(&self, name: &str) -> Result<(Meta, (OwnedFd, InUse)), WorkspaceError> {
+        match self.find(name).await? {
+            Some(Found { meta, tree: Some(tree) }) => Ok((meta, tree)),
+            _ => Err(WorkspaceError::Infra(TREE_GONE.into())),
+        }
+    }
+
     /// Returns whether the thread has a tree here, or had one that was evicted.
     pub(crate) async fn has(&self, thread: &ThreadKey) -> Result<bool, WorkspaceError> {
         self.find(&folder_name(thread)).await.map(|found| found.is_some())
@@ -315,8 +338,19 @@ impl GitWorkspaces {
         }
         let evicted = found.as_ref().is_some_and(|found| found.meta.evicted && found.tree.is_none());
         let own = request.own.filter(|_| evicted);
+        let lost = found.as_ref().filter(|found| found.tree.is_none());
+        let remedy = match lost {
+            Some(lost) => self.remedy(&name, &lost.meta, request).await?,
+            None => None,
+        };
+        let restored_from = remedy.as_ref().map(|saved| saved.checkpoint(false).git_ref);
         let (meta, (tree, in_use)) = match found {
             Some(Found { meta, tree: Some(tree) }) => (meta, tree),
+            Some(Found { meta, tree: None }) if let Some(saved) = remedy => {
+                let repository = request.repository.or(request.own);
+                self.remake((&root, &name), (programs, cancel), (meta, saved), repository).await?;
+                self.made(&name).await?
+            }
             // A run that continues must not find another tree than its own.
             Some(Found { tree: None, .. }) if request.repository.or(own).is_none() => {
                 let reason = if evicted { TREE_EVICTED } else { TREE_GONE };
@@ -329,10 +363,7 @@ impl GitWorkspaces {
                     (request.repository.or(own), request.git_ref.or(git_ref.as_ref()));
                 let request = WorkspaceRequest { repository, git_ref, ..request };
                 self.make(&root, &name, (programs, cancel), request).await?;
-                match self.find(&name).await? {
-                    Some(Found { meta, tree: Some(tree) }) => (meta, tree),
-                    _ => return Err(WorkspaceError::Infra(TREE_GONE.into())),
-                }
+                self.made(&name).await?
             }
         };
         in_use.touch().map_err(|error| infra(&error))?;
@@ -350,7 +381,9 @@ impl GitWorkspaces {
             place,
             repository: meta.repository,
             base: meta.base,
-            is_cloned_again: evicted,
+            is_cloned_again: evicted && restored_from.is_none(),
+            restored_from,
+            saved: tokio::sync::Mutex::new(meta.checkpoint),
             origin: meta.origin,
             branch: Mutex::new(meta.branch.and_then(|branch| RefName::parse(branch).ok())),
             meta: (self.data_dir.clone(), name),
@@ -363,7 +396,7 @@ impl GitWorkspaces {
 
 /// Moves whatever is in the place of a new workspace out of its way.
 /// It may hold unsaved work, so it is kept.
-fn set_aside(root: &Path, name: &str) -> io::Result<()> {
+pub(super) fn set_aside(root: &Path, name: &str) -> io::Result<()> {
     let place = root.join(name);
     if place.symlink_metadata().is_err() {
         return Ok(());
@@ -377,7 +410,7 @@ fn set_aside(root: &Path, name: &str) -> io::Result<()> {
 }
 
 /// Returns the root without links, which a sandbox does not follow. It is created when needed.
-fn canonical(root: &Path) -> Result<PathBuf, WorkspaceError> {
+pub(super) fn canonical(root: &Path) -> Result<PathBuf, WorkspaceError> {
     std::fs::create_dir_all(root).and_then(|()| root.canonicalize()).map_err(|error| infra(&error))
 }
 

@@ -4,6 +4,7 @@
 
 mod bystanders;
 mod changes;
+mod checkpoints;
 mod commands;
 mod eviction;
 mod files;

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use ars_bot_ports::{
-    CommandSandbox, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Placement, PushOutcome, Release,
-    Repository, SearchHit, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest,
+    Checkpoint, CommandSandbox, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Placement,
+    PushOutcome, Release, Repository, SearchHit, Workspace, WorkspaceError, WorkspaceProvider,
+    WorkspaceRequest,
 };
 use ars_codehost::diff::Commit;
-use ars_types::{RefName, ThreadKey};
+use ars_types::{RefName, RunId, ThreadKey};
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
@@ -40,6 +41,15 @@ impl WorkspaceProvider for KilledWorkspaces {
         self.inner.find_elsewhere(thread, repository).await
     }
 
+    async fn restore(
+        &self,
+        thread: &ThreadKey,
+        run: &RunId,
+        cancel: &CancellationToken,
+    ) -> Answer<Checkpoint> {
+        self.inner.restore(thread, run, cancel).await
+    }
+
     async fn open(
         &self,
         request: WorkspaceRequest<'_>,
@@ -58,6 +68,14 @@ impl Workspace for KilledWorkspace {
 
     fn is_cloned_again(&self) -> bool {
         self.inner.is_cloned_again()
+    }
+
+    fn restored_from(&self) -> Option<&str> {
+        self.inner.restored_from()
+    }
+
+    async fn checkpoint(&self, run: &RunId, cancel: &CancellationToken) -> Answer<Option<Checkpoint>> {
+        self.point.around("workspace.checkpoint", self.inner.checkpoint(run, cancel)).await
     }
 
     fn placement(&self) -> Placement {

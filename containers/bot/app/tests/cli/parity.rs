@@ -42,6 +42,7 @@ const ROWS: [(&str, &str, i32); 20] = [
     ("schedule list", "{}", 1),
     ("runs get unknown", r#"{"id":"unknown"}"#, 1),
     ("runs stop RUN --mode soft", r#"{"id":"RUN","mode":"soft"}"#, 1),
+    ("runs restore RUN", r#"{"id":"RUN"}"#, 1),
     ("memory forget mem:org:acme:9", r#"{"id":"mem:org:acme:9"}"#, 1),
     ("runs list --before-id RUN", r#"{"beforeId":"RUN"}"#, 2),
 ];

@@ -4,7 +4,10 @@ use ars_auth::Denied;
 use ars_bot_ports::StoreError;
 use ars_wire::ErrorCode;
 
-use crate::{ChangeError, queries::QueryError};
+use crate::{
+    ChangeError,
+    queries::{QueryError, RestoreError},
+};
 
 /// Why a handler has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +68,17 @@ impl From<QueryError> for CommandError {
             QueryError::NotFound | QueryError::AlreadyFinished | QueryError::Unavailable => None,
         };
         Self { denied, ..Self::new(error.code(), error.to_string()) }
+    }
+}
+
+impl From<RestoreError> for CommandError {
+    fn from(error: RestoreError) -> Self {
+        match error {
+            RestoreError::Query(error) => error.into(),
+            RestoreError::Live | RestoreError::Refused(_) => Self::conflict(error.to_string()),
+            RestoreError::NoCheckpoint => Self::not_found(error.to_string()),
+            RestoreError::Failed => Self::unavailable(error.to_string()),
+        }
     }
 }
 

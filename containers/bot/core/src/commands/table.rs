@@ -32,6 +32,7 @@ table! {
     runs::Friction,
     runs::Outcomes,
     runs::Stop,
+    runs::Restore,
     review::Abridge,
     memory::List,
     memory::Forget,

@@ -1,10 +1,13 @@
 //! Durable history of runs: which records are written, when, and with which retries.
 
+mod checkpoint;
 mod off;
 mod record;
 mod writer;
 
 pub use ars_runs::{COST, REFLECTION_COST};
+
+pub(crate) use checkpoint::add_checkpoint;
 
 pub use off::NoHistory;
 pub use record::{RunTotals, is_provisional, record};

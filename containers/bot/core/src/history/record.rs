@@ -5,6 +5,7 @@ use ars_runs::{COST, RunRecord, SCHEMA_WITH_SPANS, add_posted_review, add_pull_r
 use ars_types::{RunStatus, UnixMillis};
 use serde_json::{Map, Value};
 
+use super::checkpoint::add_checkpoint;
 use crate::registry::LiveRun;
 
 /// The fields of a record that the registry does not have.
@@ -71,5 +72,6 @@ pub fn record(run: &LiveRun, end: RunTotals) -> RunRecord {
     };
     add_pull_request(&mut record);
     add_posted_review(&mut record, run.posted_review.as_ref());
+    add_checkpoint(&mut record);
     budget::fit(record)
 }

@@ -10,7 +10,10 @@ use super::{active::ActiveRun, review_post::ReviewStage};
 use crate::{
     abridge,
     context::RunContext,
-    run::{Assignment, Driver, DriverExit, DriverReport, Recheck, Resumption, ReviewTarget, SpanResult},
+    run::{
+        Assignment, Driver, DriverExit, DriverReport, Recheck, Resumption, ReviewTarget, SpanResult,
+        save_tree,
+    },
 };
 
 /// The point from which a driver starts.
@@ -63,6 +66,11 @@ impl ActiveRun {
         .await;
         if let Some(join_span) = join_span {
             join_span.end();
+        }
+        // The tree of a fenced run is its owner's. Before the push, which may take long.
+        if let Some(workspace) = assignment.workspace.as_deref().filter(|_| report.exit != DriverExit::Fenced)
+        {
+            save_tree(workspace, &self.run).await;
         }
         if let DriverExit::Ended(outcome) = &mut report.exit {
             if let Some(artifact) = artifact {

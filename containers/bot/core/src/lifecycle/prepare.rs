@@ -75,6 +75,9 @@ pub(super) async fn prepare_run(
         let commit = facts.as_ref().and_then(|facts| facts.head.as_deref());
         active.run.publish(EventBody::note(NoteKind::TreeRemoved, texts::tree_removed(commit)));
     }
+    if let Some(name) = workspace.as_ref().and_then(|workspace| workspace.restored_from()) {
+        active.run.publish(EventBody::note(NoteKind::Tree, texts::tree_restored(name)));
+    }
     let (remembering, recalled) =
         remembered.map_or((None, None), |(part, block)| (Some(part.after(prior_turns)), block));
     let instructions = match &workspace {

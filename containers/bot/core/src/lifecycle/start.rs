@@ -134,12 +134,17 @@ fn publish_head(
 
 /// Adds to the request that the tree is not the one of the earlier turns.
 async fn with_tree_note(mut conversation: Vec<Turn>, assignment: &Assignment) -> Vec<Turn> {
-    let renewed = assignment.workspace.as_ref().filter(|workspace| workspace.is_cloned_again());
-    if let (Some(workspace), Some(request)) = (renewed, conversation.last_mut()) {
-        let commit = workspace.head().await.ok().flatten();
-        let note = format!("Note of the service: {}", texts::tree_removed(commit.as_deref()));
-        request.parts.push(Part::text(note));
-    }
+    let (Some(workspace), Some(request)) = (&assignment.workspace, conversation.last_mut()) else {
+        return conversation;
+    };
+    let note = match workspace.restored_from() {
+        Some(name) => texts::tree_restored(name),
+        None if workspace.is_cloned_again() => {
+            texts::tree_removed(workspace.head().await.ok().flatten().as_deref())
+        }
+        None => return conversation,
+    };
+    request.parts.push(Part::text(format!("Note of the service: {note}")));
     conversation
 }
 

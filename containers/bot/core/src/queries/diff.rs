@@ -50,7 +50,8 @@ impl Queries {
         Ok((found, diff))
     }
 
-    async fn is_thread_live(&self, run: &RunView) -> bool {
+    /// Returns whether a run of the thread is live, in any process.
+    pub(super) async fn is_thread_live(&self, run: &RunView) -> bool {
         let Some(thread) = &run.thread_key else { return false };
         let listing = self.live_rows().await;
         self.context.threads().occupant(thread).is_some()

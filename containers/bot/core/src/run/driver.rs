@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     assignment::{Assignment, BoundModel},
+    checkpoints::{CHECKPOINT_EVERY, save_tree},
     recheck::Recheck,
     spans::Spans,
     tool_calls::Bounds,
@@ -116,6 +117,8 @@ pub(super) struct DriveState {
     soft_stop_fed: bool,
     taken: Vec<FollowUp>,
     tool_calls: u32,
+    /// Steps with side effects since the last checkpoint.
+    unsaved_steps: u32,
     published: PublishedCalls,
 }
 
@@ -188,6 +191,7 @@ impl Driver<'_> {
             soft_stop_fed: false,
             taken: Vec::new(),
             tool_calls: 0,
+            unsaved_steps: 0,
             published,
         }
     }
@@ -313,7 +317,20 @@ impl Driver<'_> {
         let outcomes = self.run_tools(&calls, bounds, &state.published).await;
         state.published = PublishedCalls::default();
         state.tool_calls += u32::try_from(outcomes.len()).unwrap_or(u32::MAX);
+        if durability == StepDurability::Required {
+            self.save_tree_if_due(state).await;
+        }
         Next::Feed(Input::Tools(outcomes))
+    }
+
+    /// Saves the working tree every few steps with side effects.
+    async fn save_tree_if_due(&self, state: &mut DriveState) {
+        state.unsaved_steps += 1;
+        let workspace = self.assignment.workspace.as_deref();
+        if let Some(workspace) = workspace.filter(|_| state.unsaved_steps >= CHECKPOINT_EVERY) {
+            state.unsaved_steps = 0;
+            save_tree(workspace, self.run).await;
+        }
     }
 
     /// The end of the run's time, on the clock of timeouts.

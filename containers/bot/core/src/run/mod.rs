@@ -2,6 +2,7 @@
 
 mod assignment;
 mod call_watch;
+mod checkpoints;
 mod driver;
 mod evidence;
 mod evidence_calls;
@@ -13,6 +14,8 @@ mod tool_calls;
 mod tool_events;
 mod toolbox;
 mod watched;
+
+pub(crate) use checkpoints::save_tree;
 
 pub use assignment::{Assignment, BoundModel, RunCodeHost};
 pub use driver::{Driver, DriverExit, DriverReport, First, Resumption, ended, not_begun};

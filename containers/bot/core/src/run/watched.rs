@@ -6,9 +6,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ars_bot_ports::{
-    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Placement, Release, SearchHit, Workspace,
-    WorkspaceError,
+    Checkpoint, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, Placement, Release, SearchHit,
+    Workspace, WorkspaceError,
 };
+use ars_types::RunId;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
@@ -51,6 +52,18 @@ impl<'a> Watched<'a> {
 impl Workspace for Watched<'_> {
     fn repository(&self) -> Option<&str> {
         self.workspace.repository()
+    }
+
+    fn restored_from(&self) -> Option<&str> {
+        self.workspace.restored_from()
+    }
+
+    async fn checkpoint(
+        &self,
+        run: &RunId,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Checkpoint>, WorkspaceError> {
+        self.workspace.checkpoint(run, cancel).await
     }
 
     fn placement(&self) -> Placement {

@@ -21,9 +21,9 @@ use ars_bot_core::{
 };
 use ars_bot_http::{ConnectionLimits, Dashboard, HttpState, StreamLimits, router, serve};
 use ars_bot_ports::{
-    Clock, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, ModelClient, ModelDelta, ModelError,
-    ModelErrorKind, ModelRequest, Models, Repository, RunStore, SearchHit, StoreError, StoreErrorKind,
-    Stored, UnknownProvider, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest,
+    Checkpoint, Clock, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, ModelClient, ModelDelta,
+    ModelError, ModelErrorKind, ModelRequest, Models, Repository, RunStore, SearchHit, StoreError,
+    StoreErrorKind, Stored, UnknownProvider, Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest,
 };
 use ars_events::{EventBody, Redactor};
 use ars_runs::{
@@ -133,6 +133,16 @@ impl WorkspaceProvider for Trees {
     async fn repository_of(&self, thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
         let repository = Repository { name: "acme/app".into(), origin: "origin".into() };
         Ok(self.diff(thread).map(|_| repository))
+    }
+
+    async fn restore(
+        &self,
+        _thread: &ThreadKey,
+        run: &RunId,
+        _cancel: &CancellationToken,
+    ) -> Result<Checkpoint, WorkspaceError> {
+        let (git_ref, commit) = (format!("refs/ars/{run}/1"), "abc".into());
+        Ok(Checkpoint { git_ref, commit, is_new: false, withheld: Vec::new() })
     }
 
     async fn open(

@@ -15,6 +15,7 @@ use ars_resident::daemon::{Answer, SavedCheckpoint, StepFailure, StepInput};
 use ars_resident::layout::THREADS;
 use ars_resident::names::Sha;
 use ars_resident::plan::User;
+use ars_resident::saved_work::{MESSAGE, NAMESPACE};
 use cap_std::fs::Dir;
 
 use super::{
@@ -31,10 +32,6 @@ use crate::{
     users,
 };
 
-/// Namespace of checkpoints in the mirror.
-const NAMESPACE: &str = "refs/ars";
-/// Message of the commits.
-const MESSAGE: &str = "Checkpoint of the working tree";
 /// Most unsaved branches and stashes of a checkpoint.
 const OTHERS_MAX: usize = 1_000;
 /// Name of the last stash.

@@ -1,13 +1,12 @@
 //! Removes secrets from the changed files of a checkpoint.
 
 use std::{
-    borrow::Cow,
     io::{Seek as _, Write as _},
     path::Path,
 };
 
-use ars_events::redact;
 use ars_resident::plan::User;
+use ars_resident::saved_work::{SEARCHED_MAX, Secret, next_object, secret_in, unsearched};
 
 use crate::{
     failure::{Context as _, Result, invalid},
@@ -17,14 +16,8 @@ use crate::{
     stop::Stop,
 };
 
-/// Largest file that is searched. Larger ones are data.
-const SEARCHED_MAX_BYTES: usize = 1 << 20;
-/// Most changed files that are searched. With more, each further one is a generated file.
-const SEARCHED_MAX: usize = 5_000;
 /// Bytes of the list of changed files: more than an index of the largest size leads to.
 const CHANGED_MAX_BYTES: usize = 128 << 20;
-/// Most names of files that were not searched.
-const UNSEARCHED_MAX: usize = 1_000;
 /// Mode of a repository in a tree.
 const REPOSITORY: &str = "160000";
 
@@ -67,12 +60,10 @@ pub(super) async fn changed(
     Ok(parse(&raw))
 }
 
-/// A file that does not stay as it is.
+/// A file that a checkpoint cannot have unchanged.
 enum Finding {
-    /// It has a secret. Its text without it.
-    Clean(String),
-    /// It has a secret, and is no text.
-    Binary,
+    /// It has a secret.
+    Secret(Secret),
     /// It was not searched.
     Unsearched,
 }
@@ -93,7 +84,7 @@ pub(super) async fn withhold(
     if changed.is_empty() {
         return Ok(withheld);
     }
-    let mut unsearched = changed.split_off(changed.len().min(SEARCHED_MAX));
+    let mut skipped = changed.split_off(changed.len().min(SEARCHED_MAX));
     let mut search = Search::start(step, user, tree, changed).await?;
     loop {
         let (rest, found) = step
@@ -104,28 +95,23 @@ pub(super) async fn withhold(
             .await?;
         search = rest;
         match found {
-            Some((file, Finding::Clean(text))) => {
+            Some((file, Finding::Secret(Secret::Text(text)))) => {
                 let call = GitCall::in_tree(user, tree, ["hash-object", "-w", "--stdin"]);
                 let call = call.with_input(input(step, text)?);
                 let object = call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.text();
                 set(step, user, tree, index, &file, &file.mode, &object).await?;
                 withheld.push(file.name());
             }
-            Some((file, Finding::Binary)) => {
+            Some((file, Finding::Secret(Secret::Binary))) => {
                 let [mode, object] = &file.before;
                 set(step, user, tree, index, &file, mode, object).await?;
                 withheld.push(format!("{} (left out)", file.name()));
             }
-            Some((file, Finding::Unsearched)) => unsearched.push(file),
+            Some((file, Finding::Unsearched)) => skipped.push(file),
             None => break,
         }
     }
-    let further = unsearched.len().saturating_sub(UNSEARCHED_MAX);
-    withheld
-        .extend(unsearched.iter().take(UNSEARCHED_MAX).map(|file| format!("{} (not searched)", file.name())));
-    if further > 0 {
-        withheld.push(format!("{further} further files (not searched)"));
-    }
+    withheld.extend(unsearched(&skipped.iter().map(Changed::name).collect::<Vec<_>>()));
     Ok(withheld)
 }
 
@@ -163,42 +149,19 @@ impl Search {
         Ok(Self { files: changed.into_iter(), contents })
     }
 
-    /// Returns the next file that does not stay as it is.
+    /// Returns the next file that the checkpoint cannot have unchanged.
     fn next(&mut self, stop: &Stop) -> Result<Option<(Changed, Finding)>> {
         for file in self.files.by_ref() {
             stop.check()?;
             let Some(content) = next_object(&mut self.contents).context("output")? else {
                 return Ok(Some((file, Finding::Unsearched)));
             };
-            let text = String::from_utf8_lossy(&content);
-            let clean = redact(&text);
-            if clean != text {
-                let is_text = matches!(text, Cow::Borrowed(_));
-                let finding = if is_text { Finding::Clean(clean.into_owned()) } else { Finding::Binary };
-                return Ok(Some((file, finding)));
+            if let Some(secret) = secret_in(&content) {
+                return Ok(Some((file, Finding::Secret(secret))));
             }
         }
         Ok(None)
     }
-}
-
-/// Reads `<object> blob <size>`, the content, and a line feed.
-/// Returns `None` for a larger or missing object.
-fn next_object(output: &mut impl std::io::BufRead) -> std::io::Result<Option<Vec<u8>>> {
-    let mut head = String::new();
-    output.read_line(&mut head)?;
-    let Some(size) = head.trim_end().rsplit(' ').next().and_then(|size| size.parse::<usize>().ok()) else {
-        return Ok(None);
-    };
-    let mut content = Vec::new();
-    let mut rest = std::io::Read::take(&mut *output, size as u64 + 1);
-    if size > SEARCHED_MAX_BYTES {
-        std::io::copy(&mut rest, &mut std::io::sink())?;
-        return Ok(None);
-    }
-    std::io::Read::read_to_end(&mut rest, &mut content)?;
-    content.pop();
-    Ok(Some(content))
 }
 
 /// Changes the index entry of a file. Zeros remove it.
@@ -245,13 +208,5 @@ mod tests {
             [None, None, Some("inner".to_owned()), None]
         );
         assert_eq!((found[0].path.as_slice(), found[0].mode.as_str()), (&b"a b\nc"[..], "100755"));
-    }
-
-    #[test]
-    fn objects_follow_each_other() {
-        let mut output = std::io::Cursor::new(b"abc blob 3\nx\ny\nabc missing\nabc blob 0\n\n".to_vec());
-        assert_eq!(next_object(&mut output).unwrap(), Some(b"x\ny".to_vec()));
-        assert_eq!(next_object(&mut output).unwrap(), None);
-        assert_eq!(next_object(&mut output).unwrap(), Some(Vec::new()));
     }
 }

@@ -5,6 +5,7 @@ mod friction;
 mod get;
 mod list;
 mod outcomes;
+mod restore;
 mod stop;
 mod view;
 
@@ -13,4 +14,5 @@ pub(super) use friction::Friction;
 pub(super) use get::Get;
 pub(super) use list::List;
 pub(super) use outcomes::Outcomes;
+pub(super) use restore::Restore;
 pub(super) use stop::Stop;

@@ -95,6 +95,7 @@ fn record_of(run: &Reclaimed, stored: Stored, closing: ClosedRun) -> RunRecord {
     record.truncated = record.event_count != record.stored_event_count;
     let review = ReviewTarget::of_state(RunState::of_row(&run.row.state).review.as_ref());
     add_posted_review(&mut record, review.and_then(|review| review.posted).as_ref());
+    history::add_checkpoint(&mut record);
     record
 }
 

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use ars_agent::{
-    Loop, Position, Saved, Turn,
+    Input, Loop, Position, Saved, Steered, Turn,
     resume::{Attempts, Resume, RunState, RunStep, fresh_note, system_of},
 };
-use ars_bot_ports::{ChannelIo, StoreError, StoreErrorKind, WorkspaceError};
+use ars_bot_ports::{ChannelIo, StoreError, StoreErrorKind, WorkspaceError, texts};
 use ars_bot_tools::{agents, description_in, verdict_in};
+use ars_events::{EventBody, NoteKind};
 use ars_types::{RefName, RunStatus, ThreadKey, UnixMillis};
 use ars_wire::ledger::{Reclaimed, StepRecord};
 use serde_json::Value;
@@ -125,6 +126,7 @@ pub(super) async fn prepare(
     let mut agent_loop = Loop::resume(saved, Position::from(&point.record), point.turns, now);
     // The step may have used the fallback, and the run's own model is tried again. Without a price under a cap nothing
     // changes, and the loop ends the run.
+    note_restored(&assignment, &handle, &mut agent_loop, now);
     let limits = assignment.full_limits();
     let _ = agent_loop.switch_model(limits.price, limits.context);
     assignment.hold = hold.take();
@@ -141,6 +143,17 @@ pub(super) async fn prepare(
     let has_reading_diff = has_reading_diff(events);
     let resumption = Resumption { agent_loop, first: point.first, published, has_reading_diff };
     Ok(Ok(PreparedRun { active, assignment, resumption, memory }))
+}
+
+/// Informs reader and model that the tree is that of a checkpoint.
+fn note_restored(assignment: &Assignment, run: &RunHandle, agent_loop: &mut Loop, now: UnixMillis) {
+    let restored = assignment.workspace.as_ref().and_then(|workspace| workspace.restored_from());
+    let Some(text) = restored.map(texts::tree_restored) else { return };
+    run.publish(EventBody::note(NoteKind::Tree, text.clone()));
+    let text = format!("Note of the service: {text}");
+    // The results of calls in flight precede it.
+    let note = Steered { seq: None, text, attachments: Vec::new(), source: None };
+    agent_loop.step(Input::Steered(vec![note]), now);
 }
 
 /// Returns whether the stream has the reading diff, since a second would look like a second review.

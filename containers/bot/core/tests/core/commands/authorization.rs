@@ -34,6 +34,7 @@ const TABLE: &[(&str, &str)] = &[
     ("runs.friction", "-yyyy--y"),
     ("runs.outcomes", "-yyyy--y"),
     ("runs.stop", "--y-y--y"),
+    ("runs.restore", "--y-y--y"),
     ("review.abridge", "--y----y"),
     ("memory.list", "-yyyy-yy"),
     ("memory.forget", "--y---yy"),

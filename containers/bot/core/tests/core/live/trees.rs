@@ -97,3 +97,62 @@ async fn run_without_tree_resumes() {
     assert_eq!(record.status, RunStatus::Completed);
     assert!(second.workspace.asked_for.lock().unwrap().is_empty());
 }
+
+/// The tree of a resumed run is that of its last checkpoint, and the model is informed.
+#[tokio::test(start_paused = true)]
+async fn model_is_informed_of_a_restored_tree() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let second = left_to(&ledger, CODING, Some(repository("acme/app", "/app"))).await;
+    second.workspace.restored_from.set("refs/ars/r/2".into()).unwrap();
+    let record = second.end_what_is_left(&ledger).await;
+    assert_eq!(record.status, RunStatus::Completed);
+    let seen = format!("{:?}", second.model.seen.lock().unwrap()[0].last().unwrap());
+    assert!(seen.contains("made again from the checkpoint `refs/ars/r/2`"), "{seen}");
+    assert!(outline(&record).contains(&"run_note tree".to_owned()), "{:?}", outline(&record));
+}
+
+#[tokio::test(start_paused = true)]
+async fn next_run_is_informed_of_a_restored_tree() {
+    let world = world(vec![Move::Say("done")]);
+    world.workspace.restored_from.set("refs/ars/r/2".into()).unwrap();
+    world.ask(CODING).await;
+    let seen = format!("{:?}", world.model.seen.lock().unwrap()[0].last().unwrap());
+    assert!(seen.contains("made again from the checkpoint `refs/ars/r/2`"), "{seen}");
+    assert!(outline(&world.last_record()).contains(&"run_note tree".to_owned()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn tree_is_saved_every_few_steps_and_at_the_end() {
+    let read = || Move::Ask(vec![("read_file", serde_json::json!({ "path": "a" }))]);
+    let write = || Move::Ask(vec![bash("touch a")]);
+    let world = world(vec![write(), read(), write(), write(), write(), Move::Say("done")]);
+    world.workspace.is_saved.store(true, std::sync::atomic::Ordering::SeqCst);
+    world.ask(CODING).await;
+    let record = world.last_record();
+    let notes: Vec<_> = outline(&record).into_iter().filter(|event| event != "run_meta").collect();
+    let saves = notes.iter().filter(|event| *event == "run_note tree").count();
+    assert_eq!(saves, 2, "{notes:?}");
+    // Behind the third step with side effects, and before the answer.
+    assert_eq!(notes.iter().filter(|event| *event == "tool_call bash").count(), 4);
+    let first = notes.iter().position(|event| event == "run_note tree").unwrap();
+    assert_eq!(notes[..first].iter().filter(|event| *event == "tool_call bash").count(), 3, "{notes:?}");
+    assert_eq!(notes[notes.len() - 2..], ["run_note tree", "answer"]);
+    assert_eq!(record.extra["checkpoint"], format!("refs/ars/{}/2", record.id));
+    let note = record.events.iter().rev().find(|event| event["kind"] == "tree").unwrap();
+    let expected = format!("saved as refs/ars/{}/2 0123456789ab, without secrets", record.id);
+    assert!(note["summary"].as_str().unwrap().starts_with(&expected), "{note}");
+}
+
+/// A stop does not cancel the checkpoint.
+#[tokio::test(start_paused = true)]
+async fn stopped_run_is_saved() {
+    let world = Arc::new(world(vec![Move::HangUntilStopped]));
+    world.workspace.is_saved.store(true, std::sync::atomic::Ordering::SeqCst);
+    let (_, running) = under_way(&world, CODING).await;
+    world.stop_hard();
+    running.await.unwrap();
+    world.settle().await;
+    let record = world.last_record();
+    assert_eq!(record.status, RunStatus::StoppedHard);
+    assert_eq!(record.extra["checkpoint"], format!("refs/ars/{}/1", record.id));
+}

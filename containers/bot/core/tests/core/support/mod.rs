@@ -218,6 +218,11 @@ pub struct EchoWorkspace {
     pub own: Mutex<Option<Repository>>,
     /// Its former tree was evicted.
     pub is_cloned_again: std::sync::atomic::AtomicBool,
+    /// The runs for which it was saved. Saving counts only once `is_saved` is set.
+    pub saved_for: Mutex<Vec<RunId>>,
+    pub is_saved: std::sync::atomic::AtomicBool,
+    /// The checkpoint from which it was made again.
+    pub restored_from: std::sync::OnceLock<String>,
     /// The failures of the next lookups and openings.
     pub failing: Mutex<VecDeque<WorkspaceError>>,
     /// The repository and the ref of each opening.
@@ -228,6 +233,24 @@ pub struct EchoWorkspace {
 impl Workspace for EchoWorkspace {
     fn repository(&self) -> Option<&str> {
         Some("acme/app")
+    }
+
+    fn restored_from(&self) -> Option<&str> {
+        self.restored_from.get().map(String::as_str)
+    }
+
+    async fn checkpoint(
+        &self,
+        run: &RunId,
+        _cancel: &CancellationToken,
+    ) -> Result<Option<Checkpoint>, WorkspaceError> {
+        if !self.is_saved.load(Ordering::SeqCst) {
+            return Ok(None);
+        }
+        let mut saved_for = self.saved_for.lock().unwrap();
+        saved_for.push(run.clone());
+        let (git_ref, commit) = (format!("refs/ars/{run}/{}", saved_for.len()), "0123456789abcdef".into());
+        Ok(Some(Checkpoint { git_ref, commit, is_new: true, withheld: vec!["token.txt".into()] }))
     }
 
     fn is_cloned_again(&self) -> bool {

@@ -37,6 +37,7 @@ fn table() -> Vec<(&'static str, Option<&'static str>, Value, &'static str)> {
         ("runs.friction", Some("id=done"), json!({ "id": "done" }), "diagnosis"),
         ("runs.outcomes", Some("agent=coding"), json!({ "agent": "coding" }), "outcomes"),
         ("runs.stop", None, json!({ "id": "LIVE", "mode": "soft" }), "state"),
+        ("runs.restore", None, json!({ "id": "done" }), "checkpoint"),
         ("review.abridge", None, json!({ "id": "reviewed", "wait": true }), "artifact"),
         ("memory.list", Some("scope=org&limit=3"), json!({ "scope": "org", "limit": 3 }), "scopes"),
         ("memory.forget", None, json!({ "id": RECORD }), "forgotten"),
@@ -104,7 +105,7 @@ async fn body_has_the_bytes_of_the_command() {
 }
 
 /// Invokers of each command: no credential, a session without configured grants, one with all of them.
-const PERMITTED: [(&str, &str); 25] = [
+const PERMITTED: [(&str, &str); 26] = [
     ("help.show", "-yy"),
     ("status.show", "-yy"),
     ("config.show", "-yy"),
@@ -117,6 +118,7 @@ const PERMITTED: [(&str, &str); 25] = [
     ("runs.friction", "-yy"),
     ("runs.outcomes", "-yy"),
     ("runs.stop", "--y"),
+    ("runs.restore", "--y"),
     ("review.abridge", "--y"),
     ("memory.list", "-yy"),
     ("memory.forget", "--y"),

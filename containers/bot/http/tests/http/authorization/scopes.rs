@@ -67,7 +67,8 @@ const TABLE: &[Row] = &[
     opens("config:write", CHANGES),
     opens("runs:read", &["runs.list", "runs.get", "runs.events", "runs.friction", "runs.outcomes"]),
     // Only a live run is steered, with its token.
-    opens("runs:write", &["runs.stop"]).with_routes(&[("POST /runs/http-ci/stop?mode=soft", ENDED)]),
+    opens("runs:write", &["runs.stop", "runs.restore"])
+        .with_routes(&[("POST /runs/http-ci/stop?mode=soft", ENDED)]),
     opens("review:read", &[]),
     opens("review:write", &["review.abridge"]),
     opens("memory:read", &["memory.list"]),

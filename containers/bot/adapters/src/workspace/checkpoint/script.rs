@@ -1,0 +1,107 @@
+//! The shell scripts of checkpoints.
+//!
+//! Each runs once in the sandbox, because a sandbox costs more than a call of git.
+//!
+//! They are constant text. Paths and names are arguments. Git has the mirror's settings, which are none, and writes
+//! into a quarantine: the tree and the mirror are read only.
+
+/// Saves a tree.
+///
+/// Arguments: git, mirror, tree, quarantine, known state, commit that needs no checkpoint, `new` or `again`.
+pub(super) const SAVE: &str = r#"
+git=$1 mirror=$2 tree=$3 q=$4 known=$5 base=$6 mode=$7
+none=4b825dc642cb6eb9a060e54bf8d69288fbee4904
+export GIT_DIR="$mirror" GIT_WORK_TREE="$tree" GIT_INDEX_FILE="$q/index" GIT_OBJECT_DIRECTORY="$q/objects"
+export GIT_ALTERNATE_OBJECT_DIRECTORIES="$tree/.git/objects:$mirror/objects"
+g() {
+  "$git" -c core.hooksPath=/dev/null -c core.fsmonitor=false -c gc.auto=0 -c index.sparse=false \
+    -c "core.excludesFile=$tree/.git/info/exclude" "$@"
+}
+cd "$tree" || exit 90
+"$git" --git-dir="$tree/.git" show-ref --head >"$q/refs" 2>/dev/null
+head='' sha='' name='' at='' remotes=' '
+read -r sha name <"$q/refs" && [ "$name" = HEAD ] && head=$sha
+if [ "$mode" = new ]; then
+  added=0
+  [ -s "$q/index" ] && { g add --all --ignore-errors -- . 2>"$q/errors" || added=$?; } || added=99
+  if [ "$added" -gt 1 ]; then
+    # The copied index is unusable.
+    rm -f "$q/index" && g read-tree "${head:---empty}" || exit 91
+    added=0; g add --all --ignore-errors -- . 2>"$q/errors" || added=$?
+  fi
+  [ "$added" -le 1 ] || exit 92
+  echo "added $added"
+else
+  g hash-object -w --no-filters --stdin-paths <"$q/paths" >"$q/ids" || exit 93
+  exec 3<"$q/ids"
+  while IFS='	' read -r kind path; do read -r sha <&3; printf '%s %s\t%s\n' "$kind" "$sha" "$path"; done \
+    <"$q/texts" >>"$q/entries"
+  g update-index --index-info <"$q/entries" || exit 93
+fi
+t=$(g write-tree) || exit 94
+while read -r sha name; do case $name in refs/remotes/*) remotes="$remotes$sha " ;; esac; done <"$q/refs"
+seen=" $head " parents=''
+: >"$q/tips"
+while read -r sha name; do
+  case $name in refs/heads/* | refs/stash) ;; *) continue ;; esac
+  case $remotes in *" $sha "*) continue ;; esac
+  echo "tip $sha $name" >>"$q/tips"
+  case $seen in *" $sha "*) ;; *) seen="$seen$sha " parents="$parents $sha" ;; esac
+done <"$q/refs"
+if [ -r "$tree/.git/logs/refs/stash" ]; then
+  # Only the last stash has a ref.
+  while read -r name sha at; do
+    case $seen in *" $sha "*) continue ;; esac
+    echo "tip $sha refs/stash" >>"$q/tips"
+    seen="$seen$sha " parents="$parents $sha"
+  done <"$tree/.git/logs/refs/stash"
+fi
+state="$head $t$parents"
+echo "state $state"
+[ "$state" != "$known" ] || { echo same; exit 0; }
+if [ "$mode" = new ]; then
+  g diff-index --cached --raw --no-renames --no-abbrev "${head:-$none}" -- >"$q/raw" || exit 95
+  # The origin has a tree without changes at one of its commits.
+  case "$remotes$base " in *" $head "*) at=origin ;; esac
+  [ -n "$known" ] || [ -s "$q/raw" ] || [ "$at" != origin ] || [ -n "$parents" ] || { echo clean; exit 0; }
+  cut -d' ' -f4 "$q/raw" | g cat-file --batch 2>/dev/null | head -c 67108864 >"$q/blobs"
+fi
+at=-; read -r at <"$tree/.git/HEAD"
+{ cat "$q/title"; echo "head ${head:--} $at"; cat "$q/tips"; } >"$q/message"
+set --; for sha in $head $parents; do set -- "$@" -p "$sha"; done
+c=$(g commit-tree --no-gpg-sign -F "$q/message" "$@" "$t") || exit 96
+{ echo "$c"; cat "$q/known"; } | g pack-objects --revs -q --threads=1 "$q/pack" >"$q/name" || exit 97
+read -r name <"$q/name"
+echo "commit $c"
+echo "pack $name"
+"#;
+
+/// Restores a checkpoint in a new tree.
+///
+/// Arguments: git, mirror, tree, commit, head, branch, file with tips.
+pub(super) const RESTORE: &str = r#"
+git=$1 mirror=$2 tree=$3 commit=$4 head=$5 branch=$6 tips=$7
+t() { "$git" -c core.hooksPath=/dev/null -c gc.auto=0 --git-dir="$tree/.git" --work-tree="$tree" "$@"; }
+cd "$tree" || exit 90
+{
+  echo "$commit"
+  # Commits that the tree has are not copied.
+  [ -z "$head" ] || ! t cat-file -e "$head^{commit}" 2>/dev/null || echo "^$head"
+} | "$git" --git-dir="$mirror" pack-objects --revs --stdout -q --threads=1 |
+  t index-pack --stdin --fix-thin >/dev/null || exit 91
+t checkout --quiet --force --detach "$commit" -- || exit 92
+if [ -z "$head" ]; then
+  t symbolic-ref HEAD "${branch:-refs/heads/main}" && t read-tree --empty || exit 93
+elif [ -z "$branch" ]; then
+  t update-ref --no-deref HEAD "$head" && t reset --quiet || exit 93
+else
+  t update-ref "$branch" "$head" && t symbolic-ref HEAD "$branch" && t reset --quiet || exit 93
+fi
+while read -r sha name; do
+  case $name in
+    refs/stash) t stash store --quiet -m restored "$sha" || exit 94 ;;
+    "$branch") ;;
+    *) t update-ref "$name" "$sha" || exit 94 ;;
+  esac
+done <"$tips"
+"#;

@@ -1,0 +1,281 @@
+//! Tests of checkpoints and of trees that are made from them, on repositories of real git.
+
+use std::{
+    collections::HashSet,
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use ars_bot_ports::{
+    Checkpoint, OpenFor, Repository, Workspace, WorkspaceError, WorkspaceProvider as _, WorkspaceRequest,
+};
+use ars_types::{RunId, SandboxNetwork};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    sandbox,
+    support::{World, must, thread, world},
+};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+fn run(name: &str) -> RunId {
+    RunId::parse(name).unwrap()
+}
+
+/// Saves a tree as a run's.
+async fn save(workspace: &dyn Workspace, name: &str) -> Option<Checkpoint> {
+    workspace.checkpoint(&run(name), &CancellationToken::new()).await.unwrap()
+}
+
+/// Returns the output of git in a repository.
+fn output(repository: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git").arg("--git-dir").arg(repository).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+impl World {
+    /// Returns the only mirror.
+    fn mirror(&self) -> PathBuf {
+        let mut mirrors = fs::read_dir(self.folder.path().join("data/mirrors")).unwrap();
+        let mirror = mirrors.next().unwrap().unwrap().path();
+        assert!(mirrors.next().is_none(), "threads of one origin share their mirror");
+        mirror
+    }
+
+    /// Removes the tree, its home and its temporary files, as a lost disk does.
+    fn lose(&self) {
+        fs::remove_dir_all(self.tree().parent().unwrap()).unwrap();
+    }
+
+    /// Opens the thread's tree for a run that continues.
+    async fn resumed(&self) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        let thread = thread("t");
+        let request = WorkspaceRequest { purpose: OpenFor::Resume, ..WorkspaceRequest::of(&thread) };
+        self.provider.open(request, &CancellationToken::new()).await
+    }
+
+    async fn restore(&self, name: &str) -> Result<Checkpoint, WorkspaceError> {
+        self.provider.restore(&thread("t"), &run(name), &CancellationToken::new()).await
+    }
+}
+
+#[tokio::test]
+async fn checkpoint_has_all_files_and_no_secrets() {
+    for kind in sandbox::kinds() {
+        let (world, workspace) = sandbox::opened(kind, SandboxNetwork::Open).await;
+        assert_eq!(save(&*workspace, "r").await, None, "a new tree has no work");
+        let token = format!("ghp_{}", "a1B2".repeat(9));
+        let work = format!(
+            "echo new > new.txt; echo x > ignored; echo staged >> src/lib.txt; git add src; echo more >> src/lib.txt; \
+             echo {token} > token.txt; printf '\\377{token}' > binary; mkdir inner; git init -q inner; \
+             git -C inner commit -q --allow-empty -m x; git status --porcelain > /dev/null"
+        );
+        must(&*workspace, &work).await;
+        let before = fs::read(world.tree().join(".git/index")).unwrap();
+        let saved = save(&*workspace, "r").await.unwrap();
+        assert!(fs::read(world.tree().join(".git/index")).unwrap() == before, "the index changed");
+        assert_eq!((saved.git_ref.as_str(), saved.is_new), ("refs/ars/r/1", true));
+        assert_eq!(saved.withheld, ["binary (left out)", "inner (a repository of its own)", "token.txt"]);
+        let mirror = world.mirror();
+        let files = output(&mirror, &["ls-tree", "-r", "--name-only", &saved.commit]);
+        assert_eq!(
+            files.lines().collect::<Vec<_>>(),
+            [".gitignore", "inner", "new.txt", "src/lib.txt", "token.txt"]
+        );
+        let lib = output(&mirror, &["show", "refs/ars/r/1:src/lib.txt"]);
+        assert_eq!(lib, "one\ntwo\nthree\nstaged\nmore\n");
+        // Also no object without a name has the secret.
+        let objects = output(&mirror, &["cat-file", "--batch-all-objects", "--batch"]);
+        assert!(!objects.contains(&token));
+        assert_eq!(save(&*workspace, "r").await.unwrap(), Checkpoint { is_new: false, ..saved.clone() });
+        let again = save(&*workspace, "later").await.unwrap();
+        assert_eq!((again.git_ref.as_str(), &again.commit), ("refs/ars/later/1", &saved.commit));
+        output(&mirror, &["fsck", "--strict", "--no-dangling"]);
+    }
+}
+
+#[tokio::test]
+async fn programs_of_the_tree_are_not_run() {
+    let world = world();
+    let workspace = world.open().await;
+    let work = "printf '#!/bin/sh\\ntouch ran; cat' > evil; chmod +x evil; echo '* filter=evil' > .gitattributes; \
+                git config filter.evil.clean \"$PWD/evil\"; git config filter.evil.required true; \
+                git config core.fsmonitor \"$PWD/evil\"; git config core.hooksPath \"$PWD\"; cp evil post-index-change";
+    must(&*workspace, work).await;
+    let saved = save(&*workspace, "r").await.unwrap();
+    assert!(!world.tree().join("ran").exists());
+    assert!(output(&world.mirror(), &["show", &format!("{}:evil", saved.commit)]).contains("touch ran"));
+}
+
+#[tokio::test]
+async fn damaged_index_is_made_again() {
+    let world = world();
+    let workspace = world.open().await;
+    must(&*workspace, "echo new > new.txt; echo damaged > .git/index").await;
+    let saved = save(&*workspace, "r").await.unwrap();
+    let files = output(&world.mirror(), &["ls-tree", "-r", "--name-only", &saved.commit]);
+    assert!(files.contains("new.txt") && files.contains("src/lib.txt"), "{files}");
+    assert_eq!(fs::read_to_string(world.tree().join(".git/index")).unwrap(), "damaged\n");
+}
+
+#[tokio::test]
+async fn lost_tree_is_made_again_from_its_checkpoint() {
+    let world = world();
+    let workspace = world.open().await;
+    assert_eq!(workspace.restored_from(), None);
+    let work = "git checkout -q -b mine; echo c > committed; git add .; git commit -qm mine; \
+                git branch other HEAD~; git checkout -q other; echo o > o; git add .; git commit -qm other; \
+                git checkout -q mine; echo 1 > src/lib.txt; git stash -q; echo 2 > src/lib.txt; git stash -q; \
+                echo new > new.txt; rm .gitignore; echo staged >> src/lib.txt; git add src";
+    must(&*workspace, work).await;
+    let saved = save(&*workspace, "r").await.unwrap();
+    let head = workspace.head().await.unwrap();
+    drop(workspace);
+    world.lose();
+    let view = thread("t");
+    let viewed = world.provider.open(WorkspaceRequest::of(&view), &CancellationToken::new()).await;
+    assert!(matches!(viewed, Err(WorkspaceError::Infra(_))), "a viewer makes no tree");
+    // The origin is gone too.
+    fs::rename(world.folder.path().join("origin"), world.folder.path().join("moved")).unwrap();
+    let workspace = world.resumed().await.unwrap();
+    assert_eq!(workspace.restored_from(), Some("refs/ars/r/1"));
+    assert_eq!((workspace.head().await.unwrap(), workspace.is_cloned_again()), (head, false));
+    let shown = must(
+        &*workspace,
+        "git symbolic-ref HEAD; git status --porcelain; cat new.txt; git show other:o; git stash list | wc -l; \
+         git show stash@{0}:src/lib.txt; git show stash@{1}:src/lib.txt; git remote",
+    )
+    .await;
+    let expected = "refs/heads/mine\n D .gitignore\n M src/lib.txt\n?? new.txt\nnew\no\n2\n2\n1\norigin\n";
+    assert_eq!(shown, expected);
+    assert_eq!(save(&*workspace, "r").await, Some(Checkpoint { is_new: false, ..saved }), "unchanged");
+    drop(workspace);
+    assert_eq!(world.resumed().await.unwrap().restored_from(), None, "the tree is there");
+}
+
+#[tokio::test]
+async fn next_message_continues_from_the_checkpoint() {
+    let world = world();
+    let origin = world.origin();
+    let workspace = world.open_from("t", &origin).await.unwrap();
+    must(&*workspace, "echo new > new.txt").await;
+    save(&*workspace, "r").await.unwrap();
+    drop(workspace);
+    world.lose();
+    // The request names the repository, or the plan has checked the thread's own.
+    let thread = thread("t");
+    let own = Repository { name: "acme/app".into(), origin: origin.display().to_string() };
+    let request = WorkspaceRequest { purpose: OpenFor::Run, ..WorkspaceRequest::of(&thread) };
+    let never = CancellationToken::new();
+    assert!(world.provider.open(request, &never).await.is_err(), "no repository was authorized");
+    let request = WorkspaceRequest { own: Some(&own), ..request };
+    let workspace = world.provider.open(request, &never).await.unwrap();
+    assert_eq!(must(&*workspace, "cat new.txt; git rev-parse --abbrev-ref @{u}").await, "new\norigin/main\n");
+}
+
+#[tokio::test]
+async fn evicted_tree_continues_where_it_was() {
+    let world = world();
+    let origin = world.origin();
+    let workspace = world.open_from("t", &origin).await.unwrap();
+    must(&*workspace, "echo new > new.txt").await;
+    save(&*workspace, "r").await.unwrap();
+    must(&*workspace, "rm new.txt; git checkout -q -b topic origin/topic").await;
+    drop(workspace);
+    let place = world.tree().parent().unwrap().to_path_buf();
+    File::open(&place).unwrap().set_modified(SystemTime::now() - DAY).unwrap();
+    let usage = world.provider.measure().await.unwrap();
+    let evicted = world.provider.evict(usage, &HashSet::new(), 0).await.unwrap();
+    assert_eq!((evicted.count, place.exists()), (1, false), "{evicted:?}");
+    let thread = thread("t");
+    let own = Repository { name: "acme/app".into(), origin: origin.display().to_string() };
+    let request =
+        WorkspaceRequest { purpose: OpenFor::Run, own: Some(&own), ..WorkspaceRequest::of(&thread) };
+    let workspace = world.provider.open(request, &CancellationToken::new()).await.unwrap();
+    assert_eq!(
+        must(&*workspace, "git symbolic-ref HEAD; git status --porcelain").await,
+        "refs/heads/topic\n"
+    );
+    assert_eq!((workspace.restored_from(), workspace.is_cloned_again()), (Some("refs/ars/r/2"), false));
+}
+
+#[tokio::test]
+async fn restore_replaces_no_work() {
+    let world = world();
+    let workspace = world.open().await;
+    must(&*workspace, "echo one > new.txt").await;
+    save(&*workspace, "r").await.unwrap();
+    assert!(matches!(world.restore("unknown").await, Err(WorkspaceError::NotFound(_))));
+    let refused = |result| matches!(result, Err(WorkspaceError::Refused(text)) if text.contains("in use"));
+    assert!(refused(world.restore("r").await));
+    drop(workspace);
+    let Err(WorkspaceError::Refused(text)) = world.restore("r").await else { panic!() };
+    assert!(text.contains("unsaved work"), "{text}");
+    fs::remove_file(world.tree().join("new.txt")).unwrap();
+    let restored = world.restore("r").await.unwrap();
+    assert_eq!((restored.git_ref.as_str(), restored.is_new), ("refs/ars/r/1", false));
+    assert_eq!(fs::read_to_string(world.tree().join("new.txt")).unwrap(), "one\n");
+    assert_eq!(world.places().len(), 1, "the former tree is removed");
+    world.lose();
+    world.restore("r").await.unwrap();
+    assert_eq!(fs::read_to_string(world.tree().join("new.txt")).unwrap(), "one\n");
+}
+
+#[tokio::test]
+async fn old_checkpoints_and_their_objects_are_removed() {
+    let world = world();
+    let workspace = world.open().await;
+    for number in 0..34 {
+        fs::write(world.tree().join("new.txt"), format!("{number}\n")).unwrap();
+        save(&*workspace, "r").await.unwrap();
+    }
+    let mirror = world.mirror();
+    let refs = || output(&mirror, &["for-each-ref", "--format=%(refname)", "refs/ars"]);
+    assert_eq!(refs().lines().count(), 32, "{}", refs());
+    assert!(!refs().contains("refs/ars/r/2\n") && refs().contains("refs/ars/r/34"));
+    for number in 0..32 {
+        fs::write(world.tree().join("new.txt"), format!("kept {number}\n")).unwrap();
+        save(&*workspace, "kept").await.unwrap();
+    }
+    for entry in fs::read_dir(mirror.join("refs/ars/r")).unwrap() {
+        File::open(entry.unwrap().path()).unwrap().set_modified(SystemTime::now() - DAY * 31).unwrap();
+    }
+    let packs = || fs::read_dir(mirror.join("objects/pack")).unwrap().count();
+    assert!(packs() > 64 * 2, "{}", packs());
+    world.provider.measure().await.unwrap();
+    assert_eq!((refs().lines().count(), refs().contains("refs/ars/r/")), (32, false));
+    assert!(packs() < 5, "{}", packs());
+    output(&mirror, &["fsck", "--strict", "--no-dangling"]);
+    drop(workspace);
+    world.lose();
+    world.resumed().await.unwrap();
+    assert_eq!(fs::read_to_string(world.tree().join("new.txt")).unwrap(), "kept 31\n");
+}
+
+#[tokio::test]
+async fn threads_share_the_history_of_their_origin() {
+    let world = world();
+    let origin = world.origin();
+    for name in ["t", "u"] {
+        let workspace = world.open_from(name, &origin).await.unwrap();
+        must(&*workspace, &format!("echo {name} > new.txt")).await;
+        save(&*workspace, name).await.unwrap();
+    }
+    let mirror = world.mirror();
+    let packs = fs::read_dir(mirror.join("objects/pack")).unwrap().map(|entry| entry.unwrap().path());
+    let indexes = packs.filter(|path| path.extension().is_some_and(|kind| kind == "idx"));
+    let objects = |index: PathBuf| {
+        let listed = Command::new("git").args(["show-index"]).stdin(File::open(index).unwrap()).output();
+        String::from_utf8(listed.unwrap().stdout).unwrap().lines().count()
+    };
+    let mut counts: Vec<usize> = indexes.map(objects).collect();
+    counts.sort_unstable();
+    assert_eq!(counts.len(), 2);
+    // A commit, its tree and one file; the first pack has the commit before too.
+    assert!(counts[0] == 3 && counts[1] > 5, "{counts:?}");
+}

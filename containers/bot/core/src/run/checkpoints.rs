@@ -1,0 +1,31 @@
+//! Checkpoints of a run's working tree: every few steps, and when its driver stops.
+//!
+//! A checkpoint that fails costs no run. Not here: how a tree is saved (the workspace).
+
+use std::time::Duration;
+
+use ars_bot_ports::{Workspace, texts};
+use ars_events::{EventBody, NoteKind};
+use tokio_util::sync::CancellationToken;
+
+use crate::registry::RunHandle;
+
+/// Number of steps with side effects from one checkpoint to the next.
+pub(super) const CHECKPOINT_EVERY: u32 = 3;
+/// Timeout of a checkpoint. The first one of a large repository copies its history.
+const CHECKPOINT_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// Saves the working tree of a run. A new checkpoint is a note in the stream.
+pub(crate) async fn save_tree(workspace: &dyn Workspace, run: &RunHandle) {
+    // Also for a stopped run, so a stop does not cancel it.
+    let never = CancellationToken::new();
+    let saved = workspace.checkpoint(run.id(), &never);
+    match tokio::time::timeout(CHECKPOINT_TIMEOUT, saved).await {
+        Ok(Ok(Some(saved))) if saved.is_new => {
+            run.publish(EventBody::note(NoteKind::Tree, texts::tree_saved(&saved)));
+        }
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => tracing::warn!(run = %run.id(), %error, "working tree not saved"),
+        Err(_) => tracing::warn!(run = %run.id(), "working tree not saved in time"),
+    }
+}
