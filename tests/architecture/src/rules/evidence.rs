@@ -36,7 +36,7 @@ fn collect(items: &[Item], names: &mut BTreeSet<String>) {
     for item in items {
         match item {
             Item::Fn(item) if item.attrs.iter().any(is_test) => {
-                drop(names.insert(item.sig.ident.to_string()))
+                names.insert(item.sig.ident.to_string());
             }
             Item::Mod(item) => {
                 collect(item.content.as_ref().map_or(&[][..], |(_, items)| items.as_slice()), names);

@@ -81,7 +81,7 @@ fn lock(store: &Path, until: mpsc::Receiver<()>) {
         sql.transaction(|| {
             sql.execute("DELETE FROM runs WHERE 0", &[])?;
             drop(locked);
-            drop(until.recv());
+            let _ = until.recv();
             Ok::<_, SqlError>(())
         })
     });
