@@ -59,7 +59,7 @@ impl GitWorkspaces {
         let (root, data, name) = (root.to_path_buf(), self.data_dir().to_path_buf(), name.to_owned());
         blocking(move || {
             set_aside(&root, &name).map_err(|error| infra(&error))?;
-            put(making, (&root, &data, &name), Meta { checkpoint: Some(saved), evicted: false, ..meta })
+            put(making, (&root, &data, &name), &Meta { checkpoint: Some(saved), evicted: false, ..meta })
         })
         .await
     }
@@ -101,7 +101,7 @@ impl GitWorkspaces {
             let former =
                 if is_there { Some(move_away(&root, &name).map_err(|error| infra(&error))?) } else { None };
             set_aside(&root, &name).map_err(|error| infra(&error))?;
-            put(making, (&root, &data, &name), Meta { checkpoint: Some(saved), evicted: false, ..meta })?;
+            put(making, (&root, &data, &name), &Meta { checkpoint: Some(saved), evicted: false, ..meta })?;
             drop(unused);
             Ok(former)
         })
@@ -172,7 +172,7 @@ fn move_away(root: &Path, name: &str) -> io::Result<std::path::PathBuf> {
 }
 
 /// Renames a new workspace to its place, and stores its metadata.
-fn put(making: TempDir, (root, data, name): (&Path, &Path, &str), meta: Meta) -> Result<(), WorkspaceError> {
+fn put(making: TempDir, (root, data, name): (&Path, &Path, &str), meta: &Meta) -> Result<(), WorkspaceError> {
     std::fs::rename(making.path(), root.join(name)).map_err(|error| infra(&error))?;
     drop(making);
     meta.write(data, name)
