@@ -14,7 +14,7 @@ const RUN: &str = "RUN";
 
 /// The commands: their words, the input of the command route, and the exit code.
 /// They are in order, because changes are seen by those after them.
-const ROWS: [(&str, &str, i32); 20] = [
+const ROWS: [(&str, &str, i32); 21] = [
     ("help show", "{}", 0),
     ("status show", "{}", 0),
     ("config show --channel http:default", r#"{"channel":"http:default"}"#, 0),
