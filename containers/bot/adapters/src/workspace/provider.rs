@@ -16,7 +16,7 @@ use std::{
 };
 
 use ars_bot_ports::{
-    Checkpoint, CodeHost, CommandSandbox, Repository, Workspace, WorkspaceError, WorkspaceProvider,
+    Checkpoint, CodeHost, CommandSandbox, OpenFor, Repository, Workspace, WorkspaceError, WorkspaceProvider,
     WorkspaceRequest,
 };
 use ars_types::{RefName, RunId, SandboxKind, SandboxNetwork, ThreadKey};
@@ -74,6 +74,10 @@ const TREE_GONE: &str = "the working tree of this thread is missing or is not a 
 /// The error of a tree that was evicted.
 const TREE_EVICTED: &str = "the working tree of this thread had no unsaved work and was removed to free the disk: the \
                             next message of the thread clones it again";
+
+/// The error of a tree that only its checkpoints are left of.
+const TREE_ELSEWHERE: &str = "that thread has no working tree here, but its runs have checkpoints: `ars runs restore` \
+                              gives back the tree of a run";
 
 /// The workspaces under one folder.
 pub struct GitWorkspaces {
@@ -350,6 +354,11 @@ impl GitWorkspaces {
                 let repository = request.repository.or(request.own);
                 self.remake((&root, &name), (programs, cancel), (meta, saved), repository).await?;
                 self.made(&name).await?
+            }
+            Some(Found { tree: None, meta })
+                if matches!(request.purpose, OpenFor::View) && meta.checkpoint.is_some() && !evicted =>
+            {
+                return Err(WorkspaceError::NotFound(TREE_ELSEWHERE.into()));
             }
             // A run that continues must not find another tree than its own.
             Some(Found { tree: None, .. }) if request.repository.or(own).is_none() => {

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use ars_bot_ports::{WorkspaceProvider as _, WorkspaceRequest};
+use ars_bot_ports::{WorkspaceError, WorkspaceProvider as _, WorkspaceRequest};
 use ars_types::ThreadKey;
 use tokio_util::sync::CancellationToken;
 
@@ -20,7 +20,11 @@ pub async fn run(args: Diff) -> Result<ExitCode, Failure> {
         return Err(Failure::InvalidInput("that thread has no working tree in this data directory".into()));
     }
     let request = WorkspaceRequest::of(&thread);
-    let workspace = workspaces.open(request, &CancellationToken::new()).await?;
+    let opened = workspaces.open(request, &CancellationToken::new()).await;
+    let workspace = opened.map_err(|error| match error {
+        WorkspaceError::NotFound(reason) => Failure::InvalidInput(reason),
+        error => error.into(),
+    })?;
     terminal::print(&workspace.diff().await?)?;
     Ok(ExitCode::SUCCESS)
 }

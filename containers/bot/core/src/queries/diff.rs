@@ -82,6 +82,7 @@ impl Queries {
         };
         match diff {
             Ok(text) => TreeDiff::Text(self.context.deps().redactor.redact(&text).into_owned()),
+            Err(WorkspaceError::NotFound(_)) => TreeDiff::NoTree,
             Err(error) => failed(run, &error),
         }
     }

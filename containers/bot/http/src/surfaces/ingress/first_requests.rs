@@ -1,4 +1,4 @@
-//! The requests of this process with an idempotency key: those in flight, and the answered ones of the last day.
+//! Requests of this process with an idempotency key: those in flight, and those of the last day.
 //!
 //! The table covers requests that the ledger does not: concurrent ones of one process, and those without a claimed
 //! run. Not here: keys of other processes (`ars_bot_core::queries`).
