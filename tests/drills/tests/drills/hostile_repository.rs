@@ -79,8 +79,8 @@ const ATTACKS: &[(&str, &str, bool)] = &[
         "metadata_service",
         // The proxy refuses each by 403. Without the proxy there is no connection.
         r#"for host in 169.254.169.254 168.63.129.16 100.100.100.200 192.0.0.192 [fd00:ec2::254] [fd20:ce::254]; do
-            [ "$(curl -s -m 5 -o /dev/null -w '%{http_code}' http://$host/)" = 403 ] || reached
-            [ "$(curl -s -m 1 --noproxy '*' -o /dev/null -w '%{http_code}' http://$host/)" = 000 ] || reached; done"#,
+            [ "$(curl -s -m 2 -o /dev/null -w '%{http_code}' http://$host/)" = 403 ] || reached
+            [ "$(curl -s -m 0.5 --noproxy '*' -o /dev/null -w '%{http_code}' http://$host/)" = 000 ] || reached; done"#,
         false,
     ),
     (

@@ -61,7 +61,11 @@ async fn trees_are_made_and_evicted_in_the_configured_folder() {
     let diff = run(&mut machine.ars(&["diff", &thread, "--config", &config])).await;
     diff.assert_code(0);
     assert!(diff.stdout.contains("notes.txt"), "{diff:#?}");
-    run(&mut machine.ars(&["diff", &thread])).await.assert_refused(2, "invalid_input", &["no working tree here", "runs restore"]);
+    run(&mut machine.ars(&["diff", &thread])).await.assert_refused(
+        2,
+        "invalid_input",
+        &["no working tree here", "runs restore"],
+    );
 
     let places = workspaces(&folder);
     assert_eq!(places.len(), 2, "{places:?}");

@@ -158,11 +158,11 @@ fn large_ledger_answers_are_equal() {
         pair.ok("/runs/claim", json!({ "run": with(run(id, id, "g1"), json!({ "system": system })) }));
     }
     pair.ok("/runs/live", json!({}));
-    for n in 0..5 {
-        let text = format!("{n}{}", "é".repeat(200_000));
+    for n in 0..104 {
+        let text = format!("{n}{}", "é".repeat(5_000));
         pair.ok("/runs/inbox", json!({ "runId": "r", "message": { "text": text } }));
     }
-    for after in [0, 3] {
+    for after in [0, 100] {
         let runs = [with(entry("r", &[]), json!({ "inboxAfter": after })), entry("a", &[])];
         pair.ok("/runs/flush", json!({ "gen": "g1", "runs": runs }));
     }
