@@ -66,6 +66,8 @@ impl RehearsalHost {
             .arg(format!("{address}:{port}"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
+            // A host that outlives a killed `up` must not hold its output open.
+            .stderr(Stdio::null())
             .spawn()
             .with_context(|| format!("cannot start {}", binary.display()))?;
         let stdout = child.stdout.take();
