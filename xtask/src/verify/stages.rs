@@ -92,9 +92,10 @@ fn dependencies() -> Result<()> {
 fn fuzz_targets() -> Result<()> {
     let mut check = command("check");
     check.args(["--quiet", "--locked", "--bins", "--manifest-path", "fuzz/Cargo.toml"]);
-    check.env("CARGO_TARGET_DIR", edge::target_dir(&edge::repo_root())?.join("fuzz"));
+    let target_dir = edge::target_dir(&edge::repo_root())?.join("fuzz");
     // A path to a compiled libFuzzer, which a check does not link. Without it the build script compiles it.
-    check.env("CUSTOM_LIBFUZZER_PATH", "libfuzzer.a");
+    check.env("CUSTOM_LIBFUZZER_PATH", target_dir.join("libfuzzer.a"));
+    check.env("CARGO_TARGET_DIR", target_dir);
     stage("fuzz targets", &mut check)
 }
 
