@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use ars_container::failure::is_unreachable;
 use ars_platform::{
     BUILD, Container, ObjectContext, RetirementWatch, delete_objects, end_when_retired, now, object_keys,
     post_to, put_object, random_bytes, run_in_background, send_object, set_alarm, sleep, store_text,
@@ -39,8 +40,10 @@ const BEARER_BYTES: usize = 32;
 const BACKUP_BYTES: usize = 16;
 /// Milliseconds in which the daemon of a started container answers.
 const START_MS: i64 = 120_000;
-/// Milliseconds between two questions to a daemon that does not listen yet.
-const START_POLL_MS: f64 = 100.0;
+/// Milliseconds in which a container whose daemon ended is reported as ended.
+const END_MS: i64 = 10_000;
+/// Milliseconds between two looks at a container that starts or ends.
+const POLL_MS: f64 = 100.0;
 /// Limit of the registry's answer.
 const REGISTRY_MAX_BYTES: usize = 1 << 20;
 
@@ -108,11 +111,19 @@ impl PlatformHost {
     }
 
     /// Returns an error as the engine takes it: one of a container that ended means that it was replaced.
-    fn lost(&self, error: HostError) -> HostError {
-        match self.container.as_ref().is_some_and(Container::is_running) {
-            true => error,
-            false => HostError::Replaced,
+    ///
+    /// The daemon is the container's first process, so a closed port comes from a container that is ending. The
+    /// platform still reports it as running for a moment.
+    async fn lost(&self, error: HostError) -> HostError {
+        let is_closed = matches!(&error, HostError::Failed(text) if is_unreachable(text));
+        let deadline = now() + END_MS;
+        while self.container.as_ref().is_some_and(Container::is_running) {
+            if !is_closed || now() > deadline {
+                return error;
+            }
+            sleep(POLL_MS).await;
         }
+        HostError::Replaced
     }
 
     fn bucket(&self) -> Result<Bucket, HostError> {
@@ -135,8 +146,8 @@ impl PlatformHost {
                     let is_image_current = status.build == image && status.pool_users == POOL_USERS_MAX;
                     return Ok(Started { runtime: status.runtime, is_image_current });
                 }
-                Err(error) if now() > deadline => return Err(self.lost(error)),
-                Err(_) => sleep(START_POLL_MS).await,
+                Err(error) if now() > deadline => return Err(self.lost(error).await),
+                Err(_) => sleep(POLL_MS).await,
             }
         }
     }
@@ -232,19 +243,22 @@ impl Host for PlatformHost {
     }
 
     async fn run(&self, request: StepRequest, progress: &dyn Fn(u64)) -> Result<StepEnd, HostError> {
-        self.perform(&request, progress).await.map_err(|error| self.lost(error))
+        match self.perform(&request, progress).await {
+            Ok(end) => Ok(end),
+            Err(error) => Err(self.lost(error).await),
+        }
     }
 
     async fn cancel(&self, job: Job) -> Result<(), HostError> {
         match self.daemon() {
-            Ok(daemon) => daemon.cancel(CancelRequest { job }).await.map_err(|error| self.lost(error)),
+            Ok(daemon) => daemon.cancel(CancelRequest { job }).await,
             // Its steps ended with it.
             Err(_) => Ok(()),
         }
     }
 
     async fn measure(&self, threads: Vec<StrictThreadKey>) -> Result<Sample, HostError> {
-        self.daemon()?.disk(&DiskRequest { threads }).await.map_err(|error| self.lost(error))
+        self.daemon()?.disk(&DiskRequest { threads }).await
     }
 
     fn origin(&self, resource: &Resource) -> String {
