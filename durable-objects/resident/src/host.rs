@@ -15,7 +15,7 @@ use ars_resident::disk::Sample;
 use ars_resident::names::{BackupId, Resource, RuntimeId, StrictThreadKey};
 use ars_resident::plan::Operation;
 use ars_resident::pool::POOL_USERS_MAX;
-use ars_resident_engine::{DeletedObjects, Host, HostError, Minted, RegistryCall, Started};
+use ars_resident_engine::{DeletedObjects, Host, HostError, Minted, RegistryCall, Started, TokenUse};
 use ars_types::UnixMillis;
 use futures::future::LocalBoxFuture;
 use worker::{Bucket, Env, console_error};
@@ -265,7 +265,13 @@ impl Host for PlatformHost {
         self.code_host.origin(resource)
     }
 
-    async fn mint(&self, resource: &Resource, may_be_cached: bool) -> Result<Option<Minted>, HostError> {
+    async fn mint(
+        &self,
+        resource: &Resource,
+        // One token serves each use: it has the permissions of pushes.
+        _: TokenUse,
+        may_be_cached: bool,
+    ) -> Result<Option<Minted>, HostError> {
         self.code_host
             .mint(resource, may_be_cached)
             .await

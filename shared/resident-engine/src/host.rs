@@ -35,6 +35,17 @@ pub struct Minted {
     pub expires_at: Option<UnixMillis>,
 }
 
+/// The use of a token of the code host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenUse {
+    /// Fetches into the mirror.
+    Fetch,
+    /// Git of commands in a thread's tree, which can read the token.
+    Tree,
+    /// A push from the mirror.
+    Push,
+}
+
 /// Numbers of deleted objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DeletedObjects {
@@ -86,8 +97,13 @@ pub trait Host: 'static {
     fn origin(&self, resource: &Resource) -> String;
 
     /// Mints a token for one repository, or returns a cached one.
-    /// `None` without credentials of a code host.
-    async fn mint(&self, resource: &Resource, may_be_cached: bool) -> Result<Option<Minted>, HostError>;
+    /// `None` without credentials of a code host, or if this use gets none.
+    async fn mint(
+        &self,
+        resource: &Resource,
+        usage: TokenUse,
+        may_be_cached: bool,
+    ) -> Result<Option<Minted>, HostError>;
 
     /// Returns an unused id of an archive.
     fn new_backup(&self) -> BackupId;

@@ -17,7 +17,7 @@ mod store;
 mod sync;
 
 pub use error::{Error, Fault};
-pub use host::{DeletedObjects, Host, HostError, Minted, Started};
+pub use host::{DeletedObjects, Host, HostError, Minted, Started, TokenUse};
 pub use object::{Activity, Call, Engine, Reply};
 pub use registry::{REGISTRY_MIGRATIONS, Registry, RegistryCall, RegistryReply};
 pub use store::RESIDENT_MIGRATIONS;

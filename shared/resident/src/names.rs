@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use ars_types::{InvalidName, RepoSlug, ThreadKey};
+use ars_types::{InvalidName, RefName, RepoSlug, RunId, ThreadKey};
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use sha2::{Digest, Sha256};
 
@@ -33,6 +33,8 @@ const SHA_DIGITS: usize = 40;
 const KEY_DIGITS: usize = 64;
 /// Start of the rest of a thread key that stands for a digest.
 const DIGEST_MARK: &str = "h.";
+/// Start of the branches of the service.
+const OWN_BRANCHES: &str = "ars/";
 
 macro_rules! name {
     ($(#[$doc:meta])* $type:ident, $what:literal, $rule:literal, $valid:expr) => {
@@ -97,6 +99,17 @@ name!(
     "sha",
     "be 40 hexadecimal digits in lower case",
     |text| text.len() == SHA_DIGITS && is_lower_hex(text)
+);
+
+name!(
+    /// Branch of a run: `ars/<run id>`, with or without words behind it. Pushes reach no other branch.
+    RunBranch,
+    "branch",
+    "be a ref that begins with `ars/` and the id of a run",
+    |text| RefName::parse(text).is_ok()
+        && text
+            .strip_prefix(OWN_BRANCHES)
+            .is_some_and(|rest| RunId::parse(rest.split('/').next().unwrap_or(rest)).is_ok())
 );
 
 name!(

@@ -7,10 +7,11 @@
 use ars_resident::{
     refusal::Refusal,
     wire::{
-        AttachAnswer, AttachRequest, DetachAnswer, DetachRequest, ExecAnswer, ExecRequest, OffboardPlan,
-        OffboardReport, OffboardRequest, OnboardAnswer, OnboardRequest, OpAnswer, OpRequest, OpStatus,
-        ReadAnswer, ReadRequest, RebuildPlan, RebuildRequest, ReconfigureAnswer, ReconfigureRequest,
-        ResidentsAnswer, StatusAnswer, StatusRequest, WriteAnswer, WriteRequest,
+        AttachAnswer, AttachRequest, CheckOutAnswer, CheckOutRequest, DetachAnswer, DetachRequest,
+        ExecAnswer, ExecRequest, OffboardPlan, OffboardReport, OffboardRequest, OnboardAnswer,
+        OnboardRequest, OpAnswer, OpRequest, OpStatus, PushAnswer, PushRequest, ReadAnswer, ReadRequest,
+        RebuildPlan, RebuildRequest, ReconfigureAnswer, ReconfigureRequest, ResidentsAnswer, StatusAnswer,
+        StatusRequest, WriteAnswer, WriteRequest,
     },
 };
 use async_trait::async_trait;
@@ -96,6 +97,21 @@ pub trait Residents: Send + Sync {
         request: &WriteRequest,
         cancel: &CancellationToken,
     ) -> Result<WriteAnswer, ResidentsError>;
+
+    /// Pushes a commit of a thread's tree to a branch of its run, never with force.
+    /// A rejection of the code host is a result.
+    async fn push(
+        &self,
+        request: &PushRequest,
+        cancel: &CancellationToken,
+    ) -> Result<PushAnswer, ResidentsError>;
+
+    /// Checks a commit of the code host out in the tree of a thread.
+    async fn check_out(
+        &self,
+        request: &CheckOutRequest,
+        cancel: &CancellationToken,
+    ) -> Result<CheckOutAnswer, ResidentsError>;
 }
 
 /// The answer to an offboarding.

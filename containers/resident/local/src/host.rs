@@ -13,7 +13,9 @@ use ars_resident::daemon::{
 };
 use ars_resident::disk::Sample;
 use ars_resident::names::{BackupId, Resource, RuntimeId, StrictThreadKey};
-use ars_resident_engine::{DeletedObjects, Host, HostError, Minted, Registry, RegistryCall, Started};
+use ars_resident_engine::{
+    DeletedObjects, Host, HostError, Minted, Registry, RegistryCall, Started, TokenUse,
+};
 use ars_sandboxd::{Daemon, Mode, Progress, Settings as DaemonSettings, StoreLinks};
 use ars_sql_native::NativeSql;
 use ars_types::UnixMillis;
@@ -202,8 +204,16 @@ impl Host for LocalHost {
         (self.settings.origins)(resource).unwrap_or_default()
     }
 
-    async fn mint(&self, _: &Resource, _: bool) -> Result<Option<Minted>, HostError> {
-        Ok(None)
+    async fn mint(
+        &self,
+        resource: &Resource,
+        usage: TokenUse,
+        may_be_cached: bool,
+    ) -> Result<Option<Minted>, HostError> {
+        match &self.settings.tokens {
+            Some(tokens) => tokens(resource, usage, may_be_cached).await,
+            None => Ok(None),
+        }
     }
 
     fn new_backup(&self) -> BackupId {

@@ -14,5 +14,6 @@ mod places;
 mod settings;
 mod thread;
 
+pub use ars_resident_engine::{HostError, Minted, TokenUse};
 pub use handle::{LocalResidents, OpenError};
-pub use settings::{Confinements, Origins, Settings};
+pub use settings::{Confinements, Origins, Settings, Tokens};

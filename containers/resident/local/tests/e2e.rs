@@ -63,6 +63,7 @@ fn open(world: &Path) -> LocalResidents {
         confine: Arc::new(|_| Arc::new(Open)),
         environment: vec![("PATH".to_owned(), PATH.to_owned())],
         origins: Arc::new(move |resource: &Resource| (resource.as_str() == RESOURCE).then(|| origin.clone())),
+        tokens: None,
         build: "test".to_owned(),
     });
     residents.unwrap()

@@ -144,6 +144,14 @@ async fn check(fleet: &impl Fleet, request: Request<'_>) -> Result<Work, Error> 
             let request: ars_resident::wire::WriteRequest = parse_body(body)?;
             object(request.resource.clone(), Call::Write { request }, false)
         }
+        Route::Push => {
+            let request: ars_resident::wire::PushRequest = parse_body(body)?;
+            object(request.resource.clone(), Call::Push { request }, true)
+        }
+        Route::CheckOut => {
+            let request: ars_resident::wire::CheckOutRequest = parse_body(body)?;
+            object(request.resource.clone(), Call::CheckOut { request }, true)
+        }
     })
 }
 

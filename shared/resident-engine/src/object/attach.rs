@@ -19,7 +19,7 @@ use super::engine::Engine;
 use super::ready::STREAMED_WAIT_MS;
 use super::steps::{StepError, Steps};
 use crate::store::StoredCredential;
-use crate::{Error, Fault, Host, HostError, Minted};
+use crate::{Error, Fault, Host, HostError, Minted, TokenUse};
 
 /// Runs of an attach that its container interrupts.
 const ATTEMPTS_MAX: u32 = 2;
@@ -153,9 +153,10 @@ struct Target {
 impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
     async fn run(&self, steps: &mut Steps<'_, S, H>) -> Result<AttachAnswer, Error> {
         let minted = self.mint().await;
-        steps.token = minted.as_ref().ok().and_then(|minted| Some(minted.as_ref()?.credential.clone()));
+        steps.tree_token = minted.as_ref().ok().and_then(|minted| Some(minted.as_ref()?.credential.clone()));
+        steps.token = steps.tree_token.clone();
         let failed = |error: StepError| error.into_refusal(Token::AttachFailed);
-        let target = self.target(steps).await?;
+        let target = self.target(steps, minted.is_err()).await?;
         let decision = self.decide(steps, &target.sha).await?;
         let arrival = match decision {
             TreeDecision::Reuse => Arrival::Reuse,
@@ -175,11 +176,11 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
         if self.request.readonly {
             return Ok(None);
         }
-        self.engine.host.mint(&self.record.resource, true).await
+        self.engine.host.mint(&self.record.resource, TokenUse::Tree, true).await
     }
 
     /// Finds the commit, with a fetch if the mirror may lack it.
-    async fn target(&self, steps: &mut Steps<'_, S, H>) -> Result<Target, Error> {
+    async fn target(&self, steps: &mut Steps<'_, S, H>, is_mint_failed: bool) -> Result<Target, Error> {
         let failed = |error: StepError| error.into_refusal(Token::AttachFailed);
         let expected = expected_sha(self.request.sha.as_ref(), self.request.ref_hint.as_ref(), &self.git_ref);
         let facts = self.engine.store.lifecycle()?.facts().cloned();
@@ -187,6 +188,10 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
         let mut tip = steps.tip(&self.git_ref).await.map_err(failed)?;
         let is_current = tip.is_some() && expected.is_none_or(|sha| Some(sha) == tip.as_ref());
         if !is_current || age.is_none_or(|age| age > REFRESH_INTERVAL_MS) {
+            if steps.token.is_none() && !is_mint_failed {
+                let minted = self.engine.host.mint(&self.record.resource, TokenUse::Fetch, true).await;
+                steps.token = minted.ok().flatten().map(|minted| minted.credential);
+            }
             // A fetch that fails does not block: the mirror may have the ref.
             let origin = self.engine.host.origin(&self.record.resource);
             match steps.fetch(&origin).await {
@@ -261,7 +266,7 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
             user: self.user,
             tree: decision,
             needs_fetch: false,
-            has_token: steps.token.is_some(),
+            has_token: steps.tree_token.is_some(),
             readonly: self.request.readonly,
             deps: target.key.as_ref(),
             origin: &origin,

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use ars_resident::names::{KeyNamespace, StrictThreadKey};
 use ars_resident::registry::Record;
 use ars_resident::wire::{
-    AttachRequest, DebugOp, DetachRequest, ExecRequest, OpName, OpRequest, ReadRequest, WriteRequest,
-    attach_refusal, exec_refusal, op_refusal,
+    AttachRequest, CheckOutRequest, DebugOp, DetachRequest, ExecRequest, OpName, OpRequest, PushRequest,
+    ReadRequest, WriteRequest, attach_refusal, exec_refusal, op_refusal,
 };
 use ars_sql::Sql;
 use serde::{Deserialize, Serialize};
@@ -79,6 +79,16 @@ pub enum Call {
     Write {
         /// The request.
         request: WriteRequest,
+    },
+    /// `/push`
+    Push {
+        /// The request.
+        request: PushRequest,
+    },
+    /// `/checkout`
+    CheckOut {
+        /// The request.
+        request: CheckOutRequest,
     },
     /// A debug operation without parameters.
     Debug {
@@ -153,6 +163,14 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                 Ok(answer) => streamed(json!(answer)),
                 Err(error) => streamed(exec_refusal(&error.into_refusal())),
             },
+            Call::Push { request } => match self.push(&request).await {
+                Ok(answer) => streamed(json!(answer)),
+                Err(error) => streamed(json!(error.into_refusal())),
+            },
+            Call::CheckOut { request } => match self.check_out(&request).await {
+                Ok(answer) => streamed(json!(answer)),
+                Err(error) => streamed(json!(error.into_refusal())),
+            },
             call => self.plain(call).await.unwrap_or_else(Reply::rejected),
         }
     }
@@ -185,7 +203,9 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             Call::Purge { prefix } => Reply::ok(&self.purge(&prefix).await?),
             Call::Watchdog => Reply::ok(&self.watchdog().await?),
             // Answered above.
-            Call::Attach { .. } | Call::Exec { .. } => Reply::ok(&json!({})),
+            Call::Attach { .. } | Call::Exec { .. } | Call::Push { .. } | Call::CheckOut { .. } => {
+                Reply::ok(&json!({}))
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ use ars_types::RefName;
 use futures::FutureExt as _;
 
 use super::engine::Engine;
-use crate::{Fault, Host, HostError};
+use crate::{Fault, Host, HostError, TokenUse};
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
     /// Runs a step of the cycle and reports its end.
@@ -50,7 +50,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
 
     async fn mint_for_cycle(&self, record: &Record) -> Result<Output, Failure> {
         self.live.borrow_mut().token = None;
-        match self.host.mint(&record.resource, true).await {
+        match self.host.mint(&record.resource, TokenUse::Fetch, true).await {
             Ok(minted) => {
                 self.live.borrow_mut().token = minted.map(|minted| minted.credential);
                 Ok(Output::Done)

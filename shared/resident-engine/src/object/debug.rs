@@ -12,7 +12,7 @@ use futures::FutureExt as _;
 use serde_json::{Value, json};
 
 use super::engine::Engine;
-use crate::{Error, Host};
+use crate::{Error, Host, TokenUse};
 
 /// Milliseconds of a day.
 const DAY_MS: i64 = 86_400_000;
@@ -83,7 +83,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     async fn mint_once(&self) -> Result<Value, Error> {
         let record = self.require_record()?;
         let op = DebugOp::MintToken.as_str();
-        Ok(match self.host.mint(&record.resource, false).await {
+        Ok(match self.host.mint(&record.resource, TokenUse::Fetch, false).await {
             Ok(Some(_)) => json!({ "op": op, "ok": true, "note": "a token was minted and discarded" }),
             Ok(None) => {
                 json!({ "op": op, "ok": false, "error": "no credentials of a code host are configured" })
@@ -99,7 +99,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             "skipped".to_owned()
         } else {
             let mut steps = super::steps::Steps::new(self);
-            let minted = self.host.mint(&record.resource, true).await;
+            let minted = self.host.mint(&record.resource, TokenUse::Fetch, true).await;
             steps.token = minted.ok().flatten().map(|minted| minted.credential);
             match steps.fetch(&self.host.origin(&record.resource)).await {
                 Ok(()) => "ok".to_owned(),

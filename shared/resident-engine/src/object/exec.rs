@@ -17,7 +17,7 @@ use super::ready::{PLAIN_WAIT_MS, STREAMED_WAIT_MS};
 use super::steps::Steps;
 use crate::store::StoredCredential;
 use crate::sync::within;
-use crate::{Error, Fault, Host};
+use crate::{Error, Fault, Host, TokenUse};
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
     /// Answers `/exec`. The command is never repeated.
@@ -70,7 +70,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     }
 
     /// Admits a call on a thread's tree and counts it.
-    async fn enter(
+    pub(super) async fn enter(
         self: &Rc<Self>,
         thread: &StrictThreadKey,
         wait_ms: i64,
@@ -123,10 +123,12 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             CredentialDecision::MintAnew => false,
         };
         let record = self.require_record()?;
-        let Some(minted) = self.host.mint(&record.resource, may_be_cached).await.map_err(Fault::from)? else {
+        let Some(minted) =
+            self.host.mint(&record.resource, TokenUse::Tree, may_be_cached).await.map_err(Fault::from)?
+        else {
             return Ok(());
         };
-        steps.token = Some(minted.credential);
+        steps.tree_token = Some(minted.credential);
         let written = steps.run(write_credential(thread, git_ref, user), StepInput::None).await;
         written.map_err(|error| error.into_error(Token::Internal))?;
         let stored = StoredCredential { written_at: self.host.now(), expires_at: minted.expires_at };

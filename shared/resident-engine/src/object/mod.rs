@@ -12,6 +12,7 @@ mod evict;
 mod exec;
 mod op;
 mod orphans;
+mod publish;
 mod ready;
 mod room;
 mod steps;

@@ -18,7 +18,7 @@ use ars_types::RefName;
 use super::engine::Engine;
 use super::ready::STREAMED_WAIT_MS;
 use super::steps::{StepError, Steps};
-use crate::{Error, Fault, Host};
+use crate::{Error, Fault, Host, TokenUse};
 
 /// A rejected operation, with the steps that ran.
 pub(super) struct OpError {
@@ -131,7 +131,7 @@ impl<S: Sql + 'static, H: Host> OpRun<'_, S, H> {
         if let Some(sha) = steps.tip(git_ref).await.map_err(failed)? {
             return Ok(sha);
         }
-        let minted = self.engine.host.mint(&self.record.resource, true).await;
+        let minted = self.engine.host.mint(&self.record.resource, TokenUse::Fetch, true).await;
         steps.token = minted.ok().flatten().map(|minted| minted.credential);
         // Without an answer of the code host the branch stays unknown.
         drop(steps.fetch(&self.engine.host.origin(&self.record.resource)).await);

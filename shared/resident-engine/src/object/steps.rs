@@ -44,26 +44,27 @@ pub(super) struct Steps<'a, S, H> {
     pub trace: Vec<TraceStep>,
     /// Time that the steps waited for the lock.
     pub lock_wait_ms: i64,
-    /// Token of the code host, offered to git on the network.
+    /// Token of the code host, offered to root's git on the network.
     pub token: Option<GitCredential>,
+    /// Token that the tree of the thread gets.
+    pub tree_token: Option<GitCredential>,
 }
 
 impl<'a, S: Sql + 'static, H: Host> Steps<'a, S, H> {
     pub(super) fn new(engine: &'a Rc<Engine<S, H>>) -> Self {
-        Self { engine, job: engine.job(), trace: Vec::new(), lock_wait_ms: 0, token: None }
+        Self { engine, job: engine.job(), trace: Vec::new(), lock_wait_ms: 0, token: None, tree_token: None }
     }
 
     /// Performs a step.
     pub(super) async fn run(&mut self, step: PlanStep, input: StepInput) -> Result<Answer, StepError> {
         let name = step.name.clone();
         let lock_wait_ms = step.needs_lock.then(|| (LOCK_WAIT_MAX_MS - self.lock_wait_ms).max(0));
-        let input = match (&step.operation, &self.token) {
-            (
-                Operation::Git { has_credential: true, .. } | Operation::WriteCredential { .. },
-                Some(token),
-            ) => StepInput::Credential(token.clone()),
-            _ => input,
+        let token = match &step.operation {
+            Operation::Git { has_credential: true, .. } => self.token.as_ref(),
+            Operation::WriteCredential { .. } => self.tree_token.as_ref(),
+            _ => None,
         };
+        let input = token.map_or(input, |token| StepInput::Credential(token.clone()));
         let request = StepRequest { job: self.job, step, input, lock_wait_ms };
         let end = match self.engine.host.run(request, &|_| {}).await {
             Ok(end) => end,

@@ -172,7 +172,8 @@ fn hostile_values_reach_no_object() {
     fleet.calls.borrow_mut().clear();
     let base = json!({
         "resource": "repo:acme/app0", "threadKey": "load:1", "command": "true", "path": "a", "content": "x",
-        "op": "test", "commands": { "test": "true", "build": "true" }, "defaultRef": "main",
+        "op": "test", "sha": "a".repeat(40), "branch": "ars/r-1", "from": { "pullRequest": 1 },
+        "commands": { "test": "true", "build": "true" }, "defaultRef": "main",
     });
     let reject = |path: &str, field: &str, value: &Value| {
         let mut body = base.clone();
@@ -187,7 +188,7 @@ fn hostile_values_reach_no_object() {
         assert!(reply.status == 400 && is_named, "{path} {field}={value}: {} {error}", reply.status);
     };
     let all = ["/onboard", "/offboard", "/reconfigure", "/rebuild", "/debug"];
-    let of_threads = ["/attach", "/detach", "/exec", "/read", "/write"];
+    let of_threads = ["/attach", "/detach", "/exec", "/read", "/write", "/push", "/checkout"];
     let each = |paths: &[&str], field: &str, values: &[&str]| {
         for path in paths {
             values.iter().for_each(|value| reject(path, field, &json!(value)));
@@ -199,7 +200,16 @@ fn hostile_values_reach_no_object() {
     each(&["/attach"], "refHint", &REFS[1..]);
     each(&["/op"], "ref", &REFS[1..]);
     each(&["/onboard", "/reconfigure"], "defaultRef", &REFS);
-    each(&["/attach"], "sha", &SHAS);
+    each(&["/attach", "/push", "/checkout"], "sha", &SHAS);
+    each(
+        &["/push"],
+        "branch",
+        &[&REFS[..], &["main", "ars/", "ars/a b", "ars/a.b/c", "refs/heads/ars/a"]].concat(),
+    );
+    each(&["/checkout"], "from", &["pullRequest", "main"]);
+    for from in [json!({ "pullRequest": 0 }), json!({ "branch": "main" }), json!({})] {
+        reject("/checkout", "from", &from);
+    }
     each(&["/read", "/write"], "path", &PATHS);
     each(&["/op"], "op", &OPS);
     each(&["/exec"], "command", &["", "a\0b"]);

@@ -14,6 +14,7 @@ mod faults;
 mod fleet;
 mod lifecycle;
 mod outages;
+mod publish;
 mod schema;
 mod threads;
 mod world;

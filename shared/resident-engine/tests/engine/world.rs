@@ -10,7 +10,7 @@ use ars_resident::names::{BackupId, Resource, RuntimeId, StrictThreadKey};
 use ars_resident::plan::Operation;
 use ars_resident::registry::Record;
 use ars_resident::wire::{EngineView, OnboardRequest, parse_body};
-use ars_resident_engine::{Call, DeletedObjects, Engine, Host, HostError, Minted, Reply, Started};
+use ars_resident_engine::{Call, DeletedObjects, Engine, Host, HostError, Minted, Reply, Started, TokenUse};
 use ars_sql::{Row, Sql, SqlError, Value};
 use ars_sql_native::NativeSql;
 use futures::executor::{LocalPool, LocalSpawner};
@@ -303,7 +303,12 @@ impl Host for SimHost {
         format!("https://host/{}.git", resource.slug())
     }
 
-    async fn mint(&self, _: &Resource, may_be_cached: bool) -> Result<Option<Minted>, HostError> {
+    async fn mint(
+        &self,
+        _: &Resource,
+        _: TokenUse,
+        may_be_cached: bool,
+    ) -> Result<Option<Minted>, HostError> {
         self.0.borrow_mut().mints.push(may_be_cached);
         if self.0.borrow().mint_fails {
             return Err(HostError::Failed("the code host answered 503".to_owned()));

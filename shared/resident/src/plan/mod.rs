@@ -6,6 +6,7 @@
 mod attach;
 mod command;
 mod cycle;
+mod publish;
 mod step;
 mod thread;
 
@@ -17,6 +18,7 @@ pub use command::{
     EXEC_TIMEOUT_DEFAULT_MS, EXEC_TIMEOUT_MAX_MS, OP_TIMEOUT_MS, exec, exec_timeout_ms, op, read, write,
 };
 pub use cycle::{CycleContext, MIRROR_MODE, cycle_step};
+pub use publish::{PublishContext, check_out, contains, note_pushed, push, receive};
 pub use step::{Operation, PlanStep, Root, Unprivileged, User};
 pub use thread::{
     abandon, check, check_credential, checkpoint, evict, install, kill, sweep_deps, write_credential,

@@ -4,14 +4,15 @@ use ars_types::RefName;
 use proptest::prelude::*;
 
 use super::{
-    AttachContext, CycleContext, Operation, PlanStep, User, attach, cycle_step, evict, exec, exec_timeout_ms,
-    kill, op, read, write,
+    AttachContext, CycleContext, Operation, PlanStep, PublishContext, User, attach, check_out, contains,
+    cycle_step, evict, exec, exec_timeout_ms, kill, note_pushed, op, push, read, receive, write,
 };
 use crate::layout::{CHECKOUT, MIRROR, THREADS};
 use crate::lifecycle::Step;
-use crate::names::{ExecCommand, LockfileKey, Sha, StrictThreadKey, TableCommand, TreePath};
+use crate::names::{ExecCommand, LockfileKey, RunBranch, Sha, StrictThreadKey, TableCommand, TreePath};
 use crate::pool::PoolUser;
 use crate::thread::TreeDecision;
+use crate::wire::CheckOutFrom;
 
 fn user() -> PoolUser {
     PoolUser::parse("worker2").unwrap()
@@ -169,4 +170,23 @@ fn files_outside_the_tree_are_rejected() {
     assert_eq!(read(&thread, &main, user(), &outside).unwrap_err().status(), 400);
     assert!(write(&thread, &main, user(), &outside).unwrap_err().error().starts_with("path-escape: "));
     assert!(read(&thread, &main, user(), &TreePath::parse("src/a.rs").unwrap()).is_ok());
+}
+
+/// A push is never forced, and its credential reaches git of root only.
+#[test]
+fn push_has_no_force_and_no_git_of_the_tree() {
+    let (thread, main) = (StrictThreadKey::parse("load:1").unwrap(), RefName::parse("main").unwrap());
+    let (sha, branch) = (Sha::parse("a".repeat(40)).unwrap(), RunBranch::parse("ars/run-1/x").unwrap());
+    let context = PublishContext { thread: &thread, git_ref: &main, user: user(), sha: &sha };
+    let pushed = push("https://host/acme/app.git", &sha, &branch, true);
+    let from = CheckOutFrom::Branch(branch.clone());
+    let mut steps = vec![receive(context), pushed, contains(&sha, &from)];
+    steps.extend(note_pushed(context, &branch).into_iter().chain(check_out(context, &from)));
+    assert_git_is_safe(&steps);
+    for step in &steps {
+        let Operation::Git { args, has_credential, .. } = &step.operation else { continue };
+        assert_eq!(*has_credential, step.name == "push", "{step:?}");
+        assert!(args.iter().all(|arg| !arg.starts_with('+') && !arg.contains("force")), "{step:?}");
+        assert!(!has_credential || step.user == User::ROOT, "{step:?}");
+    }
 }

@@ -158,6 +158,22 @@ pub enum Operation {
         /// Tree.
         tree: String,
     },
+    /// Bring a commit of a tree into the mirror.
+    ReceiveCommit {
+        /// Tree.
+        tree: String,
+        /// Commit.
+        sha: Sha,
+    },
+    /// Bring a commit of the mirror into a tree, and name it there.
+    SendCommit {
+        /// Tree.
+        tree: String,
+        /// Commit.
+        sha: Sha,
+        /// The ref of the tree that names it.
+        name: String,
+    },
     /// Kill all processes of a user.
     KillUser {
         /// The user.

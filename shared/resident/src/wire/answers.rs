@@ -156,6 +156,23 @@ pub struct WriteAnswer {
     pub bytes: u64,
 }
 
+/// `POST /push`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PushAnswer {
+    /// The branch at the code host has the commit.
+    pub pushed: bool,
+    /// Why the code host rejected it, in git's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// `POST /checkout`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckOutAnswer {
+    /// The commit of the tree.
+    pub sha: Sha,
+}
+
 /// `POST /op` with `test` or `build`. A failing command is a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

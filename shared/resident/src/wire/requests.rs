@@ -1,12 +1,15 @@
 //! Requests with their validation.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
 use ars_types::RefName;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::names::{CommandName, ExecCommand, Resource, Sha, StrictThreadKey, TableCommand, TreePath};
+use crate::names::{
+    CommandName, ExecCommand, Resource, RunBranch, Sha, StrictThreadKey, TableCommand, TreePath,
+};
 use crate::output::WRITE_MAX_CHARS;
 use crate::plan::exec_timeout_ms;
 use crate::refusal::{Refusal, Token};
@@ -231,6 +234,44 @@ pub struct WriteRequest {
     /// Its content.
     #[serde(deserialize_with = "content")]
     pub content: String,
+}
+
+/// `POST /push`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PushRequest {
+    /// The resource.
+    pub resource: Resource,
+    /// The thread.
+    pub thread_key: StrictThreadKey,
+    /// The commit, which the thread's tree has.
+    pub sha: Sha,
+    /// The branch at the code host. It is never forced.
+    pub branch: RunBranch,
+}
+
+/// `POST /checkout`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckOutRequest {
+    /// The resource.
+    pub resource: Resource,
+    /// The thread.
+    pub thread_key: StrictThreadKey,
+    /// The commit.
+    pub sha: Sha,
+    /// The ref of the code host that contains it.
+    pub from: CheckOutFrom,
+}
+
+/// A ref of the code host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CheckOutFrom {
+    /// The head of a pull request. The tree has no branch then.
+    PullRequest(NonZeroU64),
+    /// A branch of a run. The branch of the tree moves to the commit.
+    Branch(RunBranch),
 }
 
 /// An operation without a model.

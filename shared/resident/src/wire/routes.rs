@@ -59,11 +59,15 @@ pub enum Route {
     Read,
     /// `POST /write`
     Write,
+    /// `POST /push`
+    Push,
+    /// `POST /checkout`
+    CheckOut,
 }
 
 impl Route {
     /// Every route.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Health,
         Self::Onboard,
         Self::Offboard,
@@ -78,6 +82,8 @@ impl Route {
         Self::Exec,
         Self::Read,
         Self::Write,
+        Self::Push,
+        Self::CheckOut,
     ];
 
     /// Returns the path, the only method, and the scope.
@@ -98,6 +104,8 @@ impl Route {
             Self::Exec => ("/exec", "POST", Scope::Operator),
             Self::Read => ("/read", "POST", Scope::Operator),
             Self::Write => ("/write", "POST", Scope::Operator),
+            Self::Push => ("/push", "POST", Scope::Operator),
+            Self::CheckOut => ("/checkout", "POST", Scope::Operator),
         }
     }
 
@@ -109,7 +117,7 @@ impl Route {
     /// Returns whether the answer is streamed.
     /// Headers are sent at once, line feeds while the work runs, then one JSON document.
     pub const fn is_streamed(self) -> bool {
-        matches!(self, Self::Attach | Self::Op | Self::Exec)
+        matches!(self, Self::Attach | Self::Op | Self::Exec | Self::Push | Self::CheckOut)
     }
 }
 

@@ -149,9 +149,9 @@ fn debug_rejects_the_read_token_before_the_fields() {
 
 /// A connection without bytes is closed long before a slow attach ends.
 #[test]
-fn attach_and_commands_are_streamed() {
+fn slow_routes_are_streamed() {
     let streamed: Vec<Route> = Route::ALL.into_iter().filter(|route| route.is_streamed()).collect();
-    assert_eq!(streamed, [Route::Attach, Route::Op, Route::Exec]);
+    assert_eq!(streamed, [Route::Attach, Route::Op, Route::Exec, Route::Push, Route::CheckOut]);
 }
 
 #[test]

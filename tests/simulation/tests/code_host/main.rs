@@ -8,5 +8,6 @@ mod crashes;
 mod friction;
 mod hostile;
 mod processes;
+mod residents;
 mod reviews;
 mod support;

@@ -18,7 +18,7 @@ use ars_bot_adapters::{
 use ars_bot_core::{Capabilities, Core, Deps, history::NoHistory, settings::Settings};
 use ars_bot_ports::{
     ChannelIo, Choices, Clock, CodeHost, HistoryTurn, IncomingMessage, ModelClient, ModelDelta, ModelError,
-    ModelRequest, Models, Randomness, ReplyError, Repository, UnknownProvider,
+    ModelRequest, Models, Randomness, ReplyError, Repository, UnknownProvider, WorkspaceProvider,
 };
 use ars_codehost::Host;
 use ars_events::Redactor;
@@ -217,7 +217,17 @@ pub async fn world_with(moves: Vec<Move>, restrictions: Restrictions) -> World {
     let fake = fake_host().await;
     let folder = tempfile::tempdir().unwrap();
     let host = adapter(&fake);
-    let workspaces = trees(folder.path(), &host);
+    let workspaces = Arc::new(trees(folder.path(), &host));
+    world_of(moves, restrictions, (fake, host, folder), workspaces)
+}
+
+/// The service with these working trees.
+pub fn world_of(
+    moves: Vec<Move>,
+    restrictions: Restrictions,
+    (fake, host, folder): (Arc<FakeGitHub>, Arc<dyn CodeHost>, TempDir),
+    workspaces: Arc<dyn WorkspaceProvider>,
+) -> World {
     let model = Arc::new(Scripted {
         moves: Mutex::new(moves.into()),
         fake: Arc::clone(&fake),
@@ -226,7 +236,7 @@ pub async fn world_with(moves: Vec<Move>, restrictions: Restrictions) -> World {
     let core = Core::new(Deps {
         clock: Arc::new(Fixed),
         models: Arc::new(Client(Arc::clone(&model))),
-        workspaces: Arc::new(workspaces),
+        workspaces,
         store: Arc::new(NoHistory),
         capabilities: Capabilities { code_host: Some(host), ..Capabilities::default() },
         redactor: Arc::new(Redactor::new(vec!["canary-value".into()])),

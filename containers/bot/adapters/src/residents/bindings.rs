@@ -11,7 +11,7 @@ use std::{
 };
 
 use ars_bot_ports::{Repository, WorkspaceError, WorkspaceRequest};
-use ars_resident::names::{Resource, Sha};
+use ars_resident::names::{Resource, RunBranch, Sha};
 use ars_types::{RefName, ThreadKey};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -40,8 +40,20 @@ pub(super) struct Note {
     pub(super) bound: RefName,
     /// The commit from which the tree started.
     pub(super) base: Sha,
+    /// The last push of the thread.
+    #[serde(default)]
+    pub(super) pushed: Option<Pushed>,
     /// The tree was removed without unsaved work.
     pub(super) is_released: bool,
+}
+
+/// A commit of a thread at the code host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Pushed {
+    /// The branch.
+    pub(super) branch: RunBranch,
+    /// The commit.
+    pub(super) sha: Sha,
 }
 
 impl Note {

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use ars_bot_ports::{Offboarded, OpReply, Residents, ResidentsError};
 use ars_resident::wire::{
-    AttachAnswer, AttachRequest, DetachAnswer, DetachRequest, ExecAnswer, ExecRequest, OffboardRequest,
-    OnboardAnswer, OnboardRequest, OpName, OpRequest, ReadAnswer, ReadRequest, RebuildPlan, RebuildRequest,
-    ReconfigureAnswer, ReconfigureRequest, ResidentsAnswer, Route, StatusAnswer, StatusRequest, WriteAnswer,
-    WriteRequest,
+    AttachAnswer, AttachRequest, CheckOutAnswer, CheckOutRequest, DetachAnswer, DetachRequest, ExecAnswer,
+    ExecRequest, OffboardRequest, OnboardAnswer, OnboardRequest, OpName, OpRequest, PushAnswer, PushRequest,
+    ReadAnswer, ReadRequest, RebuildPlan, RebuildRequest, ReconfigureAnswer, ReconfigureRequest,
+    ResidentsAnswer, Route, StatusAnswer, StatusRequest, WriteAnswer, WriteRequest,
 };
 use async_trait::async_trait;
 use serde::{Serialize, de::DeserializeOwned};
@@ -170,5 +170,21 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         cancel: &CancellationToken,
     ) -> Result<WriteAnswer, ResidentsError> {
         self.post(Route::Write, request, CALL_TIMEOUT + MARGIN, cancel).await
+    }
+
+    async fn push(
+        &self,
+        request: &PushRequest,
+        cancel: &CancellationToken,
+    ) -> Result<PushAnswer, ResidentsError> {
+        self.post(Route::Push, request, CALL_TIMEOUT + MARGIN, cancel).await
+    }
+
+    async fn check_out(
+        &self,
+        request: &CheckOutRequest,
+        cancel: &CancellationToken,
+    ) -> Result<CheckOutAnswer, ResidentsError> {
+        self.post(Route::CheckOut, request, CALL_TIMEOUT + MARGIN, cancel).await
     }
 }

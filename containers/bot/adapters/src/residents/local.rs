@@ -18,10 +18,11 @@ use ars_resident::{
 };
 use ars_resident_local::{LocalResidents, Settings};
 use async_trait::async_trait;
-use tokio::sync::OnceCell;
+use tokio::{runtime::Handle, sync::OnceCell};
 
 use super::{
     confine::SandboxConfine,
+    tokens,
     transport::{ResidentCall, ResidentResponse, ResidentTransport},
 };
 use crate::workspace::{Commands, GitWorkspaces};
@@ -86,10 +87,11 @@ impl LocalTransport {
     async fn begin(&self) -> Result<Opened, ResidentsError> {
         let (folder, workspaces) = (self.folder.clone(), Arc::clone(&self.workspaces));
         let (known, build) = (Arc::clone(&self.known), self.build.clone());
+        let runtime = Handle::current();
         let opening = move || {
             let lock = lock(&folder)?;
             let commands = Arc::new(workspaces.commands()?);
-            let residents = LocalResidents::open(settings(folder, &commands, known, build));
+            let residents = LocalResidents::open(settings(folder, &commands, known, build, runtime));
             let residents = residents.map_err(|error| crate::stores::chain(&error))?;
             Ok(Opened { residents, _lock: lock })
         };
@@ -99,16 +101,24 @@ impl LocalTransport {
     }
 }
 
-fn settings(folder: PathBuf, commands: &Arc<Commands>, known: KnownRepositories, build: String) -> Settings {
+fn settings(
+    folder: PathBuf,
+    commands: &Arc<Commands>,
+    known: KnownRepositories,
+    build: String,
+    runtime: Handle,
+) -> Settings {
     let text = |(name, value): &(std::ffi::OsString, std::ffi::OsString)| {
         Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()))
     };
     let environment = commands.variables.iter().filter_map(text).collect();
+    let tokens = commands.logins.code_host().map(|host| tokens::of(host, Arc::clone(&known), runtime));
     let (commands, of_commands) = (Arc::clone(commands), Arc::clone(&known));
     Settings {
         folder,
         environment,
         build,
+        tokens,
         origins: Arc::new(move |resource| known(resource).map(|repository| repository.origin)),
         confine: Arc::new(move |resource| {
             let repository = of_commands(resource);
@@ -167,6 +177,8 @@ const fn asks_for_one(route: Route) -> bool {
         | Route::Op
         | Route::Exec
         | Route::Read
-        | Route::Write => true,
+        | Route::Write
+        | Route::Push
+        | Route::CheckOut => true,
     }
 }

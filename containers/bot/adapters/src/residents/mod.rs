@@ -11,6 +11,7 @@ mod confine;
 mod local;
 mod script;
 mod select;
+mod tokens;
 mod transport;
 mod tree;
 mod worker;

@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     bindings::{Note, Notes},
-    tree::{ResidentTree, at, short, was_made},
+    tree::{ResidentTree, short, was_made},
     workspace::ResidentWorkspace,
 };
 use crate::{logins::without_userinfo, workspace::GitWorkspaces};
@@ -102,7 +102,8 @@ impl ResidentWorkspaces {
     fn workspace(&self, tree: ResidentTree, note: String) -> Arc<dyn Workspace> {
         let sandbox = self.local.sandbox().filter(|_| self.places.are_local);
         let placement = Placement { tree: TreePlace::Resident, sandbox, note: Some(note) };
-        Arc::new(ResidentWorkspace { repository: tree.note().repository, tree, placement })
+        let Note { repository, origin, .. } = tree.note();
+        Arc::new(ResidentWorkspace { repository, origin, tree, placement })
     }
 
     /// Opens the tree that a thread has on a resident.
@@ -230,7 +231,7 @@ impl ResidentWorkspaces {
         }
         tree.adopt(&answer, cancel).await.map_err(Unfit::Failed)?;
         let extra = lost.filter(|_| was_made(&answer));
-        let text = self.shown(&tree.note(), &at(&answer), Some((&status, &answer, extra)));
+        let text = self.shown(&tree.note(), &tree.place(&answer), Some((&status, &answer, extra)));
         Ok(self.workspace(tree, text))
     }
 
@@ -326,7 +327,9 @@ impl WorkspaceProvider for ResidentWorkspaces {
     ) -> Result<bool, WorkspaceError> {
         let Some(note) = new_note(&self.places, repository, None) else { return Ok(false) };
         let tree = self.tree(thread, note.clone(), OpenFor::View);
-        let script = "git symbolic-ref --short HEAD || exit 1; b=$(git symbolic-ref --short HEAD); git merge-base HEAD \
+        // The tree of a review has no branch.
+        let script = "b=$(git symbolic-ref --short -q HEAD || git symbolic-ref --short refs/remotes/origin/HEAD | sed \
+                      's,^origin/,,'); [ \"$b\" ] || exit 1; echo \"$b\"; git merge-base HEAD \
                       \"refs/remotes/origin/$b\" || git rev-parse HEAD";
         let text = match tree.text(script, &CancellationToken::new()).await {
             Ok(text) => text,
@@ -393,6 +396,7 @@ fn new_note(places: &ResidentPlaces, repository: &Repository, git_ref: Option<&R
         git_ref: git_ref.cloned(),
         bound: RefName::parse(NO_BRANCH).ok()?,
         base: Sha::parse(NO_COMMIT).ok()?,
+        pushed: None,
         is_released: false,
     })
 }

@@ -14,9 +14,12 @@ use std::{
 
 use ars_bot_ports::{KEPT_FOLDER, Residents, ResidentsError, WorkspaceError};
 use ars_resident::{
-    names::{ExecCommand, StrictThreadKey},
+    names::{ExecCommand, RunBranch, Sha, StrictThreadKey},
     refusal::{Refusal, Token},
-    wire::{AttachAnswer, AttachRequest, DetachRequest, ExecAnswer, ExecRequest},
+    wire::{
+        AttachAnswer, AttachRequest, CheckOutFrom, CheckOutRequest, DetachRequest, ExecAnswer, ExecRequest,
+        PushAnswer, PushRequest,
+    },
 };
 use ars_types::{RefName, ThreadKey};
 use futures::future::BoxFuture;
@@ -24,13 +27,13 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    bindings::{Note, Notes},
+    bindings::{Note, Notes, Pushed},
     script::{self, Head},
 };
 
 /// Timeout of a script of the service.
 pub(super) const SCRIPT_TIMEOUT: Duration = Duration::from_secs(60);
-/// Waits before a call without free capacity is repeated; the last one stays.
+/// Waits before a call without free capacity, or with a busy mirror, is repeated; the last one stays.
 const BUSY_WAITS: [Duration; 3] = [Duration::from_secs(10), Duration::from_secs(20), Duration::from_secs(30)];
 /// Longest time that a call waits for free capacity.
 const BUSY_MAX: Duration = Duration::from_secs(300);
@@ -206,17 +209,17 @@ impl ResidentTree {
                     self.replacements.store(0, Ordering::Relaxed);
                     return Ok(Some(answer));
                 }
-                Err(ResidentsError::Refused(refusal)) => refusal,
-                Err(ResidentsError::Busy) => {
+                Err(error) if is_busy(&error) => {
                     let wait = waits.next().unwrap_or(BUSY_MAX);
                     if Instant::now() + wait > until {
-                        return Err(WorkspaceError::Busy);
+                        return Err(of_error(&error));
                     }
                     tokio::select! {
                         () = cancel.cancelled() => return Err(WorkspaceError::Cancelled),
                         () = tokio::time::sleep(wait) => continue,
                     }
                 }
+                Err(ResidentsError::Refused(refusal)) => refusal,
                 Err(error) => return Err(of_error(&error)),
             };
             match refusal.token() {
@@ -245,14 +248,23 @@ impl ResidentTree {
         }
         let bound = self.note().bound;
         let answer = self.attach(Some(&bound), cancel).await.map_err(|error| of_error(&error))?;
+        self.adopt(&answer, cancel).await?;
         if was_made(&answer) {
             lock(&self.notices).push(format!(
                 "[the working tree was made again at {}: changes that were not committed before are not in it ({})]",
-                at(&answer),
+                self.place(&answer),
                 why.error()
             ));
         }
-        self.adopt(&answer, cancel).await
+        Ok(())
+    }
+
+    /// Returns branch and commit of an adopted tree, for people.
+    pub(super) fn place(&self, answer: &AttachAnswer) -> String {
+        match self.note().pushed.filter(|_| was_made(answer)) {
+            Some(Pushed { branch, sha }) => format!("{branch}@{}", short(sha.as_str())),
+            None => format!("{}@{}", answer.git_ref, short(answer.sha.as_str())),
+        }
     }
 
     /// Attaches the thread. A request without a ref is repeated once with the default branch.
@@ -280,17 +292,71 @@ impl ResidentTree {
         }
     }
 
+    /// Pushes a commit of the tree. A repetition of a push has no further effect.
+    pub(super) async fn push(
+        &self,
+        sha: Sha,
+        branch: RunBranch,
+        cancel: &CancellationToken,
+    ) -> Result<PushAnswer, WorkspaceError> {
+        let (resource, thread_key) = (self.note().resource, self.thread.clone());
+        let request = PushRequest { resource, thread_key, sha: sha.clone(), branch: branch.clone() };
+        let answer = self.file_call(cancel, || Box::pin(self.residents.push(&request, cancel))).await?;
+        if answer.pushed {
+            self.store(Note { pushed: Some(Pushed { branch, sha }), ..self.note() }).await?;
+        }
+        Ok(answer)
+    }
+
+    /// Checks out a commit that the code host has.
+    pub(super) async fn check_out(
+        &self,
+        sha: Sha,
+        from: CheckOutFrom,
+        cancel: &CancellationToken,
+    ) -> Result<(), WorkspaceError> {
+        let (resource, thread_key) = (self.note().resource, self.thread.clone());
+        let request = CheckOutRequest { resource, thread_key, sha, from };
+        let answer = self.file_call(cancel, || Box::pin(self.residents.check_out(&request, cancel)));
+        answer.await.map(drop)
+    }
+
+    /// Gives a new tree the commits that the thread pushed.
+    /// A branch that the code host does not have any more is forgotten.
+    async fn return_to(
+        &self,
+        pushed: Pushed,
+        answer: &AttachAnswer,
+        cancel: &CancellationToken,
+    ) -> Result<(), WorkspaceError> {
+        let Pushed { branch, sha } = pushed;
+        let (resource, thread_key) = (self.note().resource, self.thread.clone());
+        let request = CheckOutRequest { resource, thread_key, sha, from: CheckOutFrom::Branch(branch) };
+        // Not `check_out`, which could attach again without an end.
+        match self.residents.check_out(&request, cancel).await {
+            Ok(_) => self.store(Note { is_released: false, ..self.note() }).await,
+            Err(ResidentsError::Refused(refusal)) if refusal.token() == Token::UnknownRef => {
+                let base = answer.sha.clone();
+                self.store(Note { pushed: None, base, is_released: false, ..self.note() }).await
+            }
+            Err(error) => Err(of_error(&error)),
+        }
+    }
+
     /// Notes an attached tree, and hides the service's own folder in it from git.
     pub(super) async fn adopt(
         &self,
         answer: &AttachAnswer,
         cancel: &CancellationToken,
     ) -> Result<(), WorkspaceError> {
+        let is_new = was_made(answer) || self.note().is_released;
         let note = {
             let mut note = lock(&self.note);
             note.bound = answer.git_ref.clone();
-            note.is_released = false;
-            if was_made(answer) {
+            // Without its pushed commits the tree is not the thread's yet, and the next run makes it anew.
+            note.is_released = is_new && note.pushed.is_some();
+            // The base of pushed commits is that of the tree in which they were made.
+            if was_made(answer) && note.pushed.is_none() {
                 note.base = answer.sha.clone();
             }
             note.clone()
@@ -307,7 +373,10 @@ impl ResidentTree {
             let request = ExecRequest { resource, thread_key, command, timeout_ms };
             self.residents.exec(&request, cancel).await.map_err(|error| of_error(&error))?;
         }
-        Ok(())
+        match self.note().pushed.filter(|_| is_new) {
+            Some(pushed) => self.return_to(pushed, answer, cancel).await,
+            None => Ok(()),
+        }
     }
 
     /// Detaches the thread after its run. A tree with unsaved work stays.
@@ -343,14 +412,18 @@ impl ResidentTree {
     }
 }
 
+/// Returns whether the same call may succeed later. Its command did not run.
+fn is_busy(error: &ResidentsError) -> bool {
+    match error {
+        ResidentsError::Busy => true,
+        ResidentsError::Refused(refusal) => refusal.token() == Token::MirrorBusy,
+        ResidentsError::Unreachable(_) | ResidentsError::Failed(_) | ResidentsError::Cancelled => false,
+    }
+}
+
 /// Returns whether an attach made a tree, and did not find the earlier one.
 pub(super) fn was_made(answer: &AttachAnswer) -> bool {
     answer.recreated || answer.trace.iter().any(|step| step.step == MADE)
-}
-
-/// Returns branch and commit of an attached tree, for people.
-pub(super) fn at(answer: &AttachAnswer) -> String {
-    format!("{}@{}", answer.git_ref, short(answer.sha.as_str()))
 }
 
 /// Returns the start of a commit.

@@ -1,16 +1,18 @@
 //! The workspace of a thread on a resident.
 
-use std::time::Duration;
+use std::{num::NonZeroU64, time::Duration};
 
 use ars_bot_ports::{
-    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, LINE_BYTES, Placement, Release, SearchHit,
-    Workspace, WorkspaceError,
+    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, LINE_BYTES, Placement, PushOutcome, Release,
+    SearchHit, Workspace, WorkspaceError,
 };
+use ars_codehost::diff::Commit;
 use ars_resident::{
-    names::TreePath,
+    names::{RunBranch, Sha, TreePath},
     output::{TIMEOUT_EXIT, WRITE_MAX_CHARS},
-    wire::{ReadRequest, WriteRequest},
+    wire::{CheckOutFrom, ReadRequest, WriteRequest},
 };
+use ars_types::RefName;
 use async_trait::async_trait;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use regex::bytes::Regex;
@@ -41,6 +43,8 @@ const SEARCH_SECONDS: u32 = 30;
 pub(super) struct ResidentWorkspace {
     pub(super) tree: ResidentTree,
     pub(super) repository: String,
+    /// The origin, without credentials.
+    pub(super) origin: String,
     pub(super) placement: Placement,
 }
 
@@ -84,6 +88,11 @@ impl ResidentWorkspace {
     }
 }
 
+/// Returns the commit as residents name it. A host with another kind of id has no residents.
+fn sha_of(commit: &Commit) -> Result<Sha, WorkspaceError> {
+    Sha::parse(commit.as_str()).map_err(|error| WorkspaceError::Refused(error.to_string()))
+}
+
 /// Rejects a path into git's own files.
 fn not_gits_own(path: &str) -> Result<(), WorkspaceError> {
     if path.split('/').any(|part| part.eq_ignore_ascii_case(".git")) {
@@ -103,6 +112,40 @@ fn not_empty(path: &str) -> Result<(), WorkspaceError> {
 impl Workspace for ResidentWorkspace {
     fn repository(&self) -> Option<&str> {
         Some(&self.repository)
+    }
+
+    fn origin(&self) -> Option<&str> {
+        Some(&self.origin)
+    }
+
+    async fn pushed_branch(&self) -> Option<RefName> {
+        RefName::parse(self.tree.note().pushed?.branch.as_str()).ok()
+    }
+
+    async fn push(
+        &self,
+        commit: &Commit,
+        branch: &RefName,
+        cancel: &CancellationToken,
+    ) -> Result<PushOutcome, WorkspaceError> {
+        let not_own = |_| WorkspaceError::Refused(format!("{branch} is no branch of the service"));
+        let own = RunBranch::parse(branch.as_str()).map_err(not_own)?;
+        let answer = self.tree.push(sha_of(commit)?, own, cancel).await?;
+        Ok(match answer.pushed {
+            true => PushOutcome::Pushed,
+            false => PushOutcome::Rejected(answer.reason.unwrap_or_default()),
+        })
+    }
+
+    async fn check_out(
+        &self,
+        pull_request: u64,
+        commit: &Commit,
+        cancel: &CancellationToken,
+    ) -> Result<(), WorkspaceError> {
+        let no_number = || WorkspaceError::Refused("there is no pull request #0".to_owned());
+        let number = NonZeroU64::new(pull_request).ok_or_else(no_number)?;
+        self.tree.check_out(sha_of(commit)?, CheckOutFrom::PullRequest(number), cancel).await
     }
 
     fn placement(&self) -> Placement {

@@ -126,6 +126,14 @@ impl World {
         tokio::time::timeout(PATIENCE, warm).await.unwrap();
     }
 
+    /// Makes the resident fetch.
+    pub async fn attach_unknown_branch(&self) {
+        let request = json!({ "resource": RESOURCE, "threadKey": "load:1", "refHint": "unknown" });
+        let request = serde_json::from_value(request).unwrap();
+        let refused = self.residents.attach(&request, &CancellationToken::new()).await.unwrap_err();
+        assert!(refused.to_string().starts_with("unknown-ref"), "{refused}");
+    }
+
     pub async fn offboard(&self) {
         let resource = Resource::parse(RESOURCE).unwrap();
         let request = OffboardRequest { resource, dry_run: false };

@@ -10,6 +10,7 @@ use ars_bot_adapters::residents::{ResidentWorker, ResidentsClient};
 use ars_bot_ports::{Residents, ResidentsError};
 use ars_resident::{
     names::Resource,
+    refusal::Token,
     wire::{ExecRequest, StatusRequest},
 };
 use axum::{
@@ -39,6 +40,8 @@ async fn answer(State(seen): State<Seen>, request: Request) -> Response {
         "/residents" => {
             Response::builder().status(502).body(format!("upstream said {bearer}").into()).unwrap()
         }
+        "/push" => Response::new("\n\n{\"pushed\":false,\"reason\":\"Protected branch\"}".into()),
+        "/checkout" => Response::new("\n{\"error\":\"unknown-ref: gone\"}".into()),
         // Line feeds, then the document, in pieces.
         "/exec" => {
             let document =
@@ -102,6 +105,22 @@ async fn streamed_answer_is_one_document() {
     )
     .unwrap();
     assert_eq!(client.exec(&request, &CancellationToken::new()).await.unwrap().exit_code, 7);
+}
+
+#[tokio::test]
+async fn pushes_and_check_outs_are_the_operators() {
+    let (client, seen) = client(Some(ADMIN)).await;
+    let never = CancellationToken::new();
+    let fields = json!({
+        "resource": "repo:acme/app", "threadKey": "load:1", "sha": "a".repeat(40), "branch": "ars/run-1",
+        "from": { "pullRequest": 7 },
+    });
+    let pushed = client.push(&serde_json::from_value(fields.clone()).unwrap(), &never).await.unwrap();
+    assert_eq!((pushed.pushed, pushed.reason.as_deref()), (false, Some("Protected branch")));
+    let refused = client.check_out(&serde_json::from_value(fields).unwrap(), &never).await;
+    assert!(matches!(&refused, Err(ResidentsError::Refused(why)) if why.token() == Token::UnknownRef));
+    let lines = ["/push", "/checkout"].map(|path| format!("POST {path} Bearer {OPERATOR}"));
+    assert_eq!(*seen.lock().unwrap(), lines);
 }
 
 /// The answer of an attach never comes. The caller's stop ends the wait.

@@ -1,8 +1,7 @@
 //! Checkpoints: the working tree as a commit below `refs/ars` of the mirror.
 //!
 //! Untracked files are part of it, ignored ones are not, and the tree with its index is unchanged: the commit is made
-//! with a copy of the index. Tips of other local branches and stashes are further parents of it. Its objects travel as
-//! a pack from a program of the tree's user to one of root, so neither works in the other's repository.
+//! with a copy of the index. Tips of other local branches and stashes are further parents of it.
 
 use std::{
     collections::BTreeSet,
@@ -20,12 +19,11 @@ use cap_std::fs::Dir;
 
 use super::{
     files::{read_whole, write_in},
-    secrets,
+    secrets, transfer,
 };
 use crate::{
     failure::{Context as _, Result, invalid},
     git::GitCall,
-    process::Input,
     runtime::Runtime,
     step::StepContext,
     stop::Stop,
@@ -68,7 +66,7 @@ pub(super) async fn save(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
     let (content, others, remotes, last) = tokio::try_join!(
         content(step, user, tree, &real),
         others(step, user, &real),
-        remotes(step.runtime, user, &real, &step.stop),
+        transfer::remotes(step.runtime, user, &real, &step.stop),
         last(step.runtime, &namespace, &step.stop),
     )?;
     // No commit is needed but those of the thread, and no file was left out.
@@ -89,7 +87,7 @@ pub(super) async fn save(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
     } else {
         commit(step, user, &real, &content.tree, &parents).await?
     };
-    transfer(step, user, &real, &sha, &remotes).await?;
+    transfer::to_mirror(step, user, &real, &sha, &remotes).await?;
     let git_ref = format!("{namespace}/{}", last.map_or(1, |last| last.number + 1));
     let call = GitCall::in_mirror(step.runtime, ["update-ref", &git_ref, &sha])?;
     call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?;
@@ -130,16 +128,6 @@ async fn content(step: &StepContext<'_>, user: User, tree: &str, real: &Path) ->
     let text = heads.text();
     let (head, head_tree) = text.split_once('\n').ok_or_else(|| invalid("the tree has no commit"))?;
     Ok(Content { head: head.to_owned(), head_tree: head_tree.to_owned(), tree: written, withheld })
-}
-
-/// Returns the remote branches of a tree: their commits came from the mirror or the code host.
-async fn remotes(runtime: &Runtime, user: User, real: &Path, stop: &Stop) -> Result<Vec<String>> {
-    let call = GitCall::in_tree(user, real, ["for-each-ref", "--format=%(objectname)", "refs/remotes"]);
-    let mut found: Vec<String> =
-        call.run(runtime, stop).await?.succeeded(runtime)?.text().lines().map(str::to_owned).collect();
-    found.sort();
-    found.dedup();
-    Ok(found)
 }
 
 /// Returns whether a remote branch or the mirror has the commit of a clean tree.
@@ -212,36 +200,6 @@ async fn commit(
     let arguments = arguments.into_iter().chain(parents).chain([tree]).map(OsString::from).collect();
     let call = GitCall::new(user, real.to_owned(), arguments);
     Ok(call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.text())
-}
-
-/// Brings a commit into the mirror, and checks that it is complete there.
-async fn transfer(
-    step: &StepContext<'_>,
-    user: User,
-    real: &Path,
-    sha: &str,
-    remotes: &[String],
-) -> Result<()> {
-    let (runtime, stop) = (step.runtime, &step.stop);
-    let names: String = remotes.iter().map(|name| format!("{name}\n")).collect();
-    let batch = GitCall::in_mirror(runtime, ["cat-file", "--batch-check=%(objectname) %(objecttype)"])?;
-    let known =
-        batch.with_input(secrets::input(step, names)?).run(runtime, stop).await?.succeeded(runtime)?;
-    let known = known.text();
-    let bases = known.lines().filter_map(|line| line.strip_suffix(" commit"));
-    let wanted = bases.fold(format!("{sha}\n"), |all, base| format!("{all}^{base}\n"));
-    let pack = GitCall::in_tree(user, real, ["pack-objects", "--revs", "--stdout", "-q"]);
-    let pack = pack.with_input(secrets::input(step, wanted)?);
-    let (ended, streams) = pack.run_streams(runtime, stop).await?;
-    if ended.exit_code != 0 {
-        let heads = streams.heads(4_096);
-        return Err(invalid(String::from_utf8_lossy(&heads.stderr).into_owned()));
-    }
-    let pack = Input::File(streams.into_output().context("pack")?);
-    let unpack = GitCall::in_mirror(runtime, ["unpack-objects", "-q"])?.with_input(pack);
-    unpack.run(runtime, stop).await?.succeeded(runtime)?;
-    let connected = ["rev-list", "--objects", "--quiet", sha, "--not", "--all"];
-    GitCall::in_mirror(runtime, connected)?.run(runtime, stop).await?.succeeded(runtime).map(drop)
 }
 
 /// A copy of the index, beside it. It is removed when dropped.

@@ -16,6 +16,7 @@ mod markers;
 mod perform;
 mod secrets;
 mod snapshot;
+mod transfer;
 
 pub(crate) use debris::remove_debris;
 pub(crate) use perform::perform;

@@ -5,7 +5,7 @@ use ars_resident::plan::{Operation, User};
 
 use super::{
     builds, check, checkpoint, command, credential, deps, files, folders, git_step, inspect, kill, markers,
-    snapshot,
+    snapshot, transfer,
 };
 use crate::{failure::Result, step::StepContext};
 
@@ -31,6 +31,8 @@ pub(crate) async fn perform(step: &StepContext<'_>) -> Result<Answer> {
         Operation::ScrubCredential { tree } => credential::scrub(step, tree).await,
         Operation::CheckTree { tree, tip } => check::check(step, tree, tip.as_ref()).await,
         Operation::Checkpoint { tree } => checkpoint::save(step, tree).await,
+        Operation::ReceiveCommit { tree, sha } => transfer::receive(step, tree, sha).await,
+        Operation::SendCommit { tree, sha, name } => transfer::send(step, tree, sha, name).await,
         Operation::KillUser { user } => kill::user(step, User::pool(*user)).await,
         Operation::KillIn { path } => kill::folder(step, path).await,
         Operation::Inspect => inspect::inspect(step).await,

@@ -8,5 +8,6 @@ mod commands;
 mod deps;
 mod hostile;
 mod http;
+mod publish;
 mod restore;
 mod world;

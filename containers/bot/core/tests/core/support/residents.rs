@@ -270,4 +270,20 @@ impl Residents for MemoryResidents {
     ) -> Result<WriteAnswer, ResidentsError> {
         Err(ResidentsError::Busy)
     }
+
+    async fn push(
+        &self,
+        _request: &PushRequest,
+        _cancel: &CancellationToken,
+    ) -> Result<PushAnswer, ResidentsError> {
+        Err(ResidentsError::Busy)
+    }
+
+    async fn check_out(
+        &self,
+        _request: &CheckOutRequest,
+        _cancel: &CancellationToken,
+    ) -> Result<CheckOutAnswer, ResidentsError> {
+        Err(ResidentsError::Busy)
+    }
 }
