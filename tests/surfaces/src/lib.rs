@@ -31,7 +31,8 @@ pub async fn run_mcp_client(mode: &str, url: &str, token: &str, steps: &Value) -
 
 /// Runs schemathesis against the `OpenAPI` description of a service, and returns its report.
 ///
-/// `plan` is `{examples, knownRun}`; the last is the id of a run that the service has.
+/// `plan` is `{examples, knownRun, knownRepository}`; the last two are a run of the service and a repository of its
+/// code host.
 ///
 /// # Panics
 /// When schemathesis cannot be run, or ends without a report.

@@ -37,6 +37,14 @@ impl Service {
     /// # Panics
     /// When the bot cannot be built, or does not listen.
     pub async fn start_with(tokens: &str, variables: &[(&str, &str)]) -> Self {
+        Self::start_configured(tokens, variables, "").await
+    }
+
+    /// As [`Service::start_with`], with further tables of the configuration.
+    ///
+    /// # Panics
+    /// When the bot cannot be built, or does not listen.
+    pub async fn start_configured(tokens: &str, variables: &[(&str, &str)], tables: &str) -> Self {
         let ars = tokio::task::spawn_blocking(built).await.expect("the bot is built");
         let data = TempDir::new().expect("a folder can be made");
         let file = |name: &str, text: &str| {
@@ -48,7 +56,7 @@ impl Service {
         let mut child = Command::new(ars)
             .args(["serve", "--listen", "127.0.0.1:0", "--store", "embedded"])
             .arg("--config")
-            .arg(file("ars.toml", OPERATOR_CONFIG))
+            .arg(file("ars.toml", &format!("{OPERATOR_CONFIG}{tables}")))
             .arg("--rehearsal")
             .arg(file("script.toml", SCRIPT))
             .arg("--data-dir")

@@ -1,6 +1,7 @@
 """Generated requests by the OpenAPI description. usage: run_schemathesis.py URL TOKEN < PLAN; reports JSON.
 
-The plan is {"examples": most generated requests of an operation, "knownRun": the id of a stored run}.
+The plan is {"examples": most generated requests of an operation, "knownRun": the id of a stored run,
+"knownRepository": a repository of the code host}.
 The report is schemathesis's own, with the end of its printed output.
 """
 
@@ -36,10 +37,19 @@ PRINTED = 6_000
 RUN_ID = re.compile("[A-Za-z0-9_-]{1,64}")
 
 
-def with_known_run(run):
-    """Replaces half of the valid run ids by that of a stored run, so that outputs are checked and not only 404."""
+REPOSITORY = re.compile("[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+")
+
+
+def with_known(run, repository):
+    """Replaces half of the valid run ids by that of a stored run, so that outputs are checked and not only 404.
+
+    Valid repositories are replaced by that of the code host. Of any other, the host's 404 makes the command unavailable.
+    """
 
     def known(fields):
+        named = fields.get("repo") if isinstance(fields, dict) else None
+        if isinstance(named, str) and REPOSITORY.fullmatch(named):
+            fields = {**fields, "repo": repository}
         found = fields.get("id") if isinstance(fields, dict) else None
         if isinstance(found, str) and RUN_ID.fullmatch(found) and sum(found.encode()) % 2 == 0:
             return {**fields, "id": run}
@@ -55,7 +65,7 @@ def with_known_run(run):
 
 
 def main(url, token, plan):
-    with_known_run(plan["knownRun"])
+    with_known(plan["knownRun"], plan["knownRepository"])
     printed = io.StringIO()
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder, "report.json")

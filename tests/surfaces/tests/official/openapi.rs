@@ -1,11 +1,16 @@
 //! schemathesis against the description of the command routes.
 
+use ars_testkit::github::FakeGitHub;
 use ars_tests_surfaces::{DASHBOARD_TOKEN, Service, run_schemathesis};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const TOKENS: &str = r#"{"good": {"subject": "ann"}}"#;
 /// Least generated requests.
 const MIN_CASES: u64 = 10_000;
+/// The repository of the code host.
+const REPOSITORY: &str = "acme/app";
+/// Operations that exist only with a code host.
+const OF_CODE_HOST: [&str; 2] = ["/api/friction.propose", "/api/review.abridge"];
 /// Most generated requests of an operation. Some operations have fewer different ones.
 const MAX_EXAMPLES: u64 = 470;
 
@@ -13,13 +18,38 @@ const MAX_EXAMPLES: u64 = 470;
 /// None is a fault of the service.
 #[tokio::test]
 async fn service_matches_its_description() {
-    let service = Service::start(TOKENS).await;
+    let github = FakeGitHub::start().await;
+    github.add_repository(REPOSITORY, &[("a.txt", "one\n")]);
+    let (url, app) = (github.url(), github.app());
+    let installation = app.installation.to_string();
+    let variables = [
+        ("GITHUB_BASE_URL", url.as_str()),
+        ("GITHUB_APP_ID", app.id.as_str()),
+        ("GITHUB_APP_INSTALLATION_ID", installation.as_str()),
+        ("GITHUB_APP_PRIVATE_KEY", app.private_key.as_str()),
+    ];
+    let tables = format!("[selfImprovement]\nrepo = \"{REPOSITORY}\"\n");
+    let service = Service::start_configured(TOKENS, &variables, &tables).await;
     let run = service.run("good").await;
-    let plan = json!({ "examples": MAX_EXAMPLES, "knownRun": run });
+    let described: Value = reqwest::Client::new()
+        .get(service.url("/api/openapi.json"))
+        .bearer_auth(DASHBOARD_TOKEN)
+        .send()
+        .await
+        .unwrap()
+        .json()
+        .await
+        .unwrap();
+    for path in OF_CODE_HOST {
+        assert!(described["paths"][path].is_object(), "{path} is not described");
+    }
+    let plan = json!({ "examples": MAX_EXAMPLES, "knownRun": run, "knownRepository": REPOSITORY });
     let report = run_schemathesis(&service.url(""), DASHBOARD_TOKEN, &plan).await;
     let printed = report["printed"].as_str().unwrap();
     assert_eq!((&report["failures"], &report["errors"]), (&json!([]), &json!([])), "{printed}");
     assert_eq!((&report["exit_code"], &report["complete"]), (&json!(0), &json!(true)), "{printed}");
     assert_eq!(report["operations"]["tested"], report["operations"]["total"], "{printed}");
     assert!(report["test_cases"]["generated"].as_u64() >= Some(MIN_CASES), "{printed}");
+    let listed = github.targets().iter().filter(|target| target.contains("/repos/acme/app/issues")).count();
+    assert!(listed > 0, "no call reached the code host");
 }
