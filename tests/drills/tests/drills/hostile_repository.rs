@@ -59,7 +59,7 @@ const ATTACKS: &[(&str, &str, bool)] = &[
     ),
     (
         "processes",
-        r#"for p in /proc/[0-9]*; do tr '\0' '\n' < $p/environ; timeout 0.2 head -qc 99 $p/fd/[3-9]*; done 2>/dev/null | grep -a $word"#,
+        r#"for p in /proc/[0-9]*; do { tr '\0' '\n' < $p/environ; timeout 0.2 head -qc 99 $p/fd/[3-9]*; } & done 2>/dev/null | grep -a $word"#,
         true,
     ),
     (

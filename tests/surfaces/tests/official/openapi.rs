@@ -9,8 +9,8 @@ const TOKENS: &str = r#"{"good": {"subject": "ann"}}"#;
 const MIN_CASES: u64 = 10_000;
 /// The repository of the code host.
 const REPOSITORY: &str = "acme/app";
-/// Operations that exist only with a code host.
-const OF_CODE_HOST: [&str; 2] = ["/api/friction.propose", "/api/review.abridge"];
+/// Operations that exist only with a code host or with residents.
+const OPTIONAL: [&str; 3] = ["/api/friction.propose", "/api/review.abridge", "/api/repo.onboard"];
 /// Most generated requests of an operation. Some operations have fewer different ones.
 const MAX_EXAMPLES: u64 = 470;
 
@@ -28,7 +28,7 @@ async fn service_matches_its_description() {
         ("GITHUB_APP_INSTALLATION_ID", installation.as_str()),
         ("GITHUB_APP_PRIVATE_KEY", app.private_key.as_str()),
     ];
-    let tables = format!("[selfImprovement]\nrepo = \"{REPOSITORY}\"\n");
+    let tables = format!("[selfImprovement]\nrepo = \"{REPOSITORY}\"\n[execution.resident]\nlocal = true\n");
     let service = Service::start_configured(TOKENS, &variables, &tables).await;
     let run = service.run("good").await;
     let described: Value = reqwest::Client::new()
@@ -40,7 +40,7 @@ async fn service_matches_its_description() {
         .json()
         .await
         .unwrap();
-    for path in OF_CODE_HOST {
+    for path in OPTIONAL {
         assert!(described["paths"][path].is_object(), "{path} is not described");
     }
     let plan = json!({ "examples": MAX_EXAMPLES, "knownRun": run, "knownRepository": REPOSITORY });

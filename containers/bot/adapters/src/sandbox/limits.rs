@@ -1,6 +1,10 @@
 //! Limits of the resources of a command, for every kind of sandbox.
 
+use std::io::ErrorKind;
+use std::time::Duration;
+
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+use tokio::time::sleep;
 
 /// Largest file that a command may write.
 const MAX_FILE_BYTES: u64 = 16 << 30;
@@ -13,10 +17,14 @@ const MAX_USER_PROCESSES: u64 = 8_192;
 const MAX_MEMORY_QUARTERS: u64 = 3;
 /// The adjustment that makes the kernel kill a command first when memory runs out.
 const KILLED_FIRST: &str = "1000";
+/// Looks at a program whose start has not ended.
+const START_LOOKS: u32 = 1_000;
+/// Time between two of them.
+const START_LOOK: Duration = Duration::from_millis(1);
 
 /// Limits a program that was started and waits for its first input.
 /// A limit is never raised above this process's own.
-pub(crate) fn limit(program: Pid) -> std::io::Result<()> {
+pub(crate) async fn limit(program: Pid) -> std::io::Result<()> {
     let limits = [
         (Resource::Core, Some(0)),
         (Resource::Fsize, Some(MAX_FILE_BYTES)),
@@ -31,9 +39,20 @@ pub(crate) fn limit(program: Pid) -> std::io::Result<()> {
         let current = own.current.map_or(maximum, |own| own.min(maximum));
         prlimit(Some(program), resource, Rlimit { current: Some(current), maximum: Some(maximum) })?;
     }
-    // A kernel without this file has no such killer.
-    let _ = std::fs::write(format!("/proc/{}/oom_score_adj", program.as_raw_nonzero()), KILLED_FIRST);
+    kill_first(program).await;
     Ok(())
+}
+
+/// Makes the kernel kill the program before others. A kernel without the file has no such killer.
+async fn kill_first(program: Pid) {
+    let file = format!("/proc/{}/oom_score_adj", program.as_raw_nonzero());
+    for _ in 0..START_LOOKS {
+        match std::fs::write(&file, KILLED_FIRST) {
+            // A child of an undumpable process is root's until its start has ended.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => sleep(START_LOOK).await,
+            _ => return,
+        }
+    }
 }
 
 /// Returns the memory of the machine.

@@ -100,7 +100,7 @@ pub(super) async fn start(
     let broke_off = || WorkspaceError::Infra("the command could not be started: its thread broke off".into());
     let child = receiver.await.map_err(|_| broke_off())?.map_err(failed)?;
     if let Some(pid) = child.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
-        limit(pid).map_err(failed)?;
+        limit(pid).await.map_err(failed)?;
     }
     // After the start, because lines longer than the pipe's capacity need a reader.
     lifeline.write_all(lines.as_bytes()).map_err(failed)?;

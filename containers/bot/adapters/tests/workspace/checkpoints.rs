@@ -139,7 +139,7 @@ async fn lost_tree_is_made_again_from_its_checkpoint() {
     world.lose();
     let view = thread("t");
     let viewed = world.provider.open(WorkspaceRequest::of(&view), &CancellationToken::new()).await;
-    assert!(matches!(viewed, Err(WorkspaceError::Infra(_))), "a viewer makes no tree");
+    assert!(matches!(viewed, Err(WorkspaceError::NotFound(_))), "a viewer makes no tree");
     // The origin is gone too.
     fs::rename(world.folder.path().join("origin"), world.folder.path().join("moved")).unwrap();
     let workspace = world.resumed().await.unwrap();

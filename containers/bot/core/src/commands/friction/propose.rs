@@ -8,6 +8,7 @@ use ars_bot_ports::{
     code_host::{Issue, IssueFilter, IssueState, NewIssue},
 };
 use ars_codehost::{
+    answer::Meaning,
     parse_slug,
     proposals::{IssueRef, OpenIssue, Proposal, ProposeOptions, plan},
 };
@@ -236,7 +237,15 @@ async fn file(
 
 fn tracker(error: &CodeHostError) -> CommandError {
     tracing::error!(error = %error, "open issues not listed");
-    CommandError::unavailable(format!("the open issues cannot be listed: {error}"))
+    let text = format!("the open issues cannot be listed: {error}");
+    match error.meaning() {
+        // The caller may have named the repository.
+        Some(Meaning::NotFound | Meaning::Gone | Meaning::OutsideInstallation) => {
+            CommandError::not_found(text)
+        }
+        Some(Meaning::Moved { .. } | Meaning::Archived) => CommandError::conflict(text),
+        _ => CommandError::unavailable(text),
+    }
 }
 
 impl Proposed {

@@ -168,7 +168,7 @@ fn view(id: &RunId, abridgement: &Abridgement) -> Result<AbridgedView, CommandEr
 
 fn refused(error: AbridgeError) -> CommandError {
     match error {
-        AbridgeError::Refused(AbridgeRefused::NotAReview) => CommandError::invalid("the run is no review"),
+        AbridgeError::Refused(AbridgeRefused::NotAReview) => CommandError::conflict("the run is no review"),
         AbridgeError::Refused(AbridgeRefused::Unfinished) => {
             CommandError::conflict("the review has not finished")
         }

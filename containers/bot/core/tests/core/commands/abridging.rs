@@ -123,8 +123,7 @@ async fn other_runs_and_closed_repositories_are_refused() {
     seed(&desk, "r2", "coding", "acme/app", Some(7));
     seed(&desk, "r3", "review", "acme/app", None);
     seed(&desk, "r4", "review", "acme/closed", Some(7));
-    for (run, code) in
-        [("r2", "invalid_input"), ("r3", "not_found"), ("r4", "unauthorized"), ("r9", "not_found")]
+    for (run, code) in [("r2", "conflict"), ("r3", "not_found"), ("r4", "unauthorized"), ("r9", "not_found")]
     {
         assert_eq!(desk.failure(&operator(), "review.abridge", json!({ "id": run })).await.0, code, "{run}");
     }

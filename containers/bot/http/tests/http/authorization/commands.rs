@@ -91,8 +91,8 @@ pub const TABLE: &[Row] = &[
     // The run has ended, which is a conflict for a caller that may stop it.
     row("runs.stop", r#"{"id":"{run}","mode":"soft"}"#, "xxxdd?!", "xxddd!??", "xxxdd!??"),
     row("runs.restore", r#"{"id":"{run}"}"#, "xxxdd?+", "xxddd+??", "xxxdd+??"),
-    // The run is no review, which is invalid input of a caller that may read it.
-    row("review.abridge", r#"{"id":"{run}"}"#, "xxxdd?#", "xxddd#??", "xxxdd#??"),
+    // The run is no review, which is a conflict for a caller that may read it.
+    row("review.abridge", r#"{"id":"{run}"}"#, "xxxdd?!", "xxddd!??", "xxxdd!??"),
     row("memory.list", "{}", "xxx++++", "xxdd++++", "xxxd++++"),
     row("memory.forget", r#"{"id":"mem:org:acme:1"}"#, "xxxdd++", "xxddd+++", "xxxdd+++"),
     row("friction.report", "{}", "xxx++++", "xxdd++++", "xxxd++++"),
