@@ -17,7 +17,7 @@ const MAX_USER_PROCESSES: u64 = 8_192;
 const MAX_MEMORY_QUARTERS: u64 = 3;
 /// The adjustment that makes the kernel kill a command first when memory runs out.
 const KILLED_FIRST: &str = "1000";
-/// Looks at a program whose start has not ended.
+/// Looks at a program that is starting.
 const START_LOOKS: u32 = 1_000;
 /// Time between two of them.
 const START_LOOK: Duration = Duration::from_millis(1);

@@ -161,7 +161,7 @@ pub fn letter(surface: Surface, answer: &Answer) -> char {
             let code = match reply {
                 _ if reply.starts_with('⛔') => "unauthorized",
                 _ if reply.contains("not found") || reply.contains("no such record") => "not_found",
-                _ if reply.contains("already finished") => "conflict",
+                _ if reply.contains("already finished") || reply.contains("is no review") => "conflict",
                 _ => "",
             };
             (code, !reply.is_empty() && code.is_empty() && !reply.starts_with('⚠'))
