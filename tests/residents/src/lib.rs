@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use ars_engine::{Container, Engine, resident_image};
 use ars_testkit::github::FakeGitHub;
 use ars_tests_workerd::{Answer, Client, TOKEN, npm, relay, resident_worker_build};
-use ars_workerd::{Settings, Workerd, resident_settings};
+use ars_workerd::{ResidentSetup, Settings, Workerd, resident_settings};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -54,26 +54,24 @@ impl World {
         let port = relay(gateway, address).expect("a port for containers");
         let app = host.app();
         let data = tempfile::tempdir().expect("a temporary directory");
-        let mut settings =
-            resident_settings(npm(), resident_worker_build(), data.path(), engine.of_edge(&image))
-                .expect("readable settings")
-                .secret("RESIDENT_ADMIN_TOKEN", &format!("{TOKEN}-admin"))
-                .secret("RESIDENT_OPERATOR_TOKEN", &format!("{TOKEN}-operator"))
-                .secret("RESIDENT_READ_TOKEN", &format!("{TOKEN}-read"))
-                .secret("CODE_HOST_URL", &format!("http://{gateway}:{port}"))
-                .secret("GITHUB_APP_ID", &app.id)
-                .secret("GITHUB_APP_INSTALLATION_ID", &app.installation.to_string())
-                .secret("GITHUB_APP_PRIVATE_KEY", &app.private_key);
-        let name = format!("ars-residents-{}-{}", std::process::id(), WORLDS.fetch_add(1, Ordering::Relaxed));
-        settings.wrangler.name.clone_from(&name);
+        let [admin, operator, read] = ["admin", "operator", "read"].map(|scope| format!("{TOKEN}-{scope}"));
+        let setup = ResidentSetup {
+            name: format!("ars-residents-{}-{}", std::process::id(), WORLDS.fetch_add(1, Ordering::Relaxed)),
+            data_dir: data.path().to_owned(),
+            engine: engine.of_edge(&image),
+            code_host: &format!("http://{gateway}:{port}"),
+            app: [&app.id, &app.installation.to_string(), &app.private_key],
+            tokens: [&admin, &operator, &read],
+        };
+        let settings = resident_settings(npm(), resident_worker_build(), setup).expect("readable settings");
         let worker = Workerd::start(&settings).expect("workerd starts");
         Self {
             engine,
             host,
             client: Client::new(worker.address()),
             worker: Some(worker),
+            containers: settings.containers_prefix(),
             settings,
-            containers: format!("workerd-{name}-"),
             _runtime: runtime,
             _data: data,
         }

@@ -177,6 +177,9 @@ fn command(launch: &Launch<'_>, port: u16) -> Command {
     if set(PUBLIC_BASE_URL).is_none() {
         ars.env(PUBLIC_BASE_URL, format!("http://{address}"));
     }
+    if launch.options.residents {
+        ars.envs(launch.secrets.residents.of_bot());
+    }
     ars.envs(launch.code_host.iter().flat_map(|host| host.variables()));
     if let Some(model) = &launch.options.model {
         ars.args(["--model", model]);

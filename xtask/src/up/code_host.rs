@@ -2,7 +2,7 @@
 //!
 //! It is a process of the test kit that serves bare repositories over HTTP, with pull requests, reviews and checks, as an
 //! enterprise's own GitHub does. Anyone on this machine may read its repositories; writes need its app. The key of the
-//! app is made at each start and given to the bot only.
+//! app is made at each start and given to the bot and the resident Worker only.
 
 use std::io::{BufRead, BufReader};
 use std::net::Ipv4Addr;
@@ -90,9 +90,15 @@ impl RehearsalHost {
 
     /// Returns the variables that connect a bot to it.
     pub fn variables(&self) -> [(&'static str, &str); 4] {
-        let Listening { url, app_id, installation, private_key } = &self.listening;
+        let [id, installation, private_key] = self.app();
         let [app, on, key, _, base] = OWN;
-        [(base, url), (app, app_id), (on, installation), (key, private_key)]
+        [(base, &self.listening.url), (app, id), (on, installation), (key, private_key)]
+    }
+
+    /// Returns its app: the id, the installation and the private key.
+    pub fn app(&self) -> [&str; 3] {
+        let Listening { app_id, installation, private_key, .. } = &self.listening;
+        [app_id, installation, private_key]
     }
 
     /// Returns the part of it that readers see.

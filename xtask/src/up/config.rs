@@ -92,19 +92,27 @@ pub fn has_proxy(variable: impl Fn(&str) -> Option<String>) -> bool {
 }
 
 /// Returns the configuration file of the bot: the user's own, if it needs no addition.
-/// `sample` is the origin of the sample repository.
-pub fn write(options: &Options, data: &DataDir, sample: &str) -> Result<PathBuf> {
+/// `sample` is the origin of the sample repository, `added` a text in TOML that connects the residents.
+pub fn write(options: &Options, data: &DataDir, sample: &str, added: Option<&str>) -> Result<PathBuf> {
     let found = Effective::of(options)?;
-    if let Some(own) = options.config.as_ref().filter(|_| !options.offers_sample() && !found.is_changed) {
+    if let Some(own) =
+        options.config.as_ref().filter(|_| !options.offers_sample() && !found.is_changed && added.is_none())
+    {
         return Ok(own.clone());
     }
     let path = data.join("ars").with_extension(found.format);
-    let text = if options.offers_sample() {
+    let mut text = if options.offers_sample() {
         ensure!(found.format == "toml", "the sample is added to TOML files only: use --no-demo");
         with_sample(&found.text, sample)?
     } else {
         found.text
     };
+    if let Some(added) = added {
+        ensure!(found.format == "toml", "residents are added to TOML files only");
+        let has_own = parsed(&text, "toml").is_some_and(|root| !root["execution"].is_null());
+        ensure!(!has_own, "the configuration has `execution`, which --residents adds");
+        text.push_str(added);
+    }
     write_private(&path, &text)?;
     Ok(path)
 }

@@ -11,6 +11,8 @@ use sha2::{Digest, Sha256};
 
 /// Prefix of an edge Worker's name, by which `xtask/engine/src/reaper.rs` removes stopped containers.
 const EDGE_NAME: &str = "ars-bot";
+/// Begins the names of the resident Worker and of its containers.
+const RESIDENT_NAME: &str = "ars-residents";
 /// Bytes of a directory's digest in it: no two directories of a machine have the same.
 const NAME_BYTES: usize = 6;
 
@@ -53,10 +55,24 @@ impl DataDir {
         self.path.join("code-host")
     }
 
+    /// Where workerd keeps the objects and archives of residents.
+    pub fn residents(&self) -> PathBuf {
+        self.path.join("residents")
+    }
+
+    /// Returns the resident Worker's name, which is part of its containers' names and differs by directory.
+    pub fn resident_name(&self) -> String {
+        format!("{RESIDENT_NAME}-{}", self.digest())
+    }
+
     /// Returns the edge Worker's name, which is part of its container's name and differs by directory.
     pub fn edge_name(&self) -> String {
+        format!("{EDGE_NAME}-{}", self.digest())
+    }
+
+    fn digest(&self) -> String {
         let digest = Sha256::digest(self.path.as_os_str().as_encoded_bytes());
-        format!("{EDGE_NAME}-{}", hex::encode(&digest[..NAME_BYTES]))
+        hex::encode(&digest[..NAME_BYTES])
     }
 
     /// Returns the path of the bot's log.

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::code_host::Place;
 use super::dashboard::Dashboard;
+use super::residents::Fleet;
 use super::secrets::Token;
 use super::signals::Signals;
 use super::{http, sample};
@@ -63,6 +64,8 @@ pub struct Demo {
     pub dashboard: Dashboard,
     /// The working trees; none of a bot in a container, which works on no repository.
     pub trees: Option<Trees>,
+    /// The residents, of which one then has the sample.
+    pub residents: Option<Fleet>,
     /// The rehearsal host, which then has the sample.
     pub code_host: Option<Place>,
     /// No model is configured, so a script stands in for one.
@@ -76,14 +79,19 @@ impl Demo {
             eprintln!("\nNo demonstration: no configured token may dispatch.");
             return;
         };
-        if let Err(error) = self.run(caller)
+        if let Err(error) = self.run(caller, signals)
             && !signals.received()
         {
             eprintln!("\nThe demonstration did not work: {error:#}");
         }
     }
 
-    fn run(&self, caller: &Token) -> Result<()> {
+    fn run(&self, caller: &Token, signals: &Signals) -> Result<()> {
+        if let Some(fleet) = &self.residents {
+            println!("\n── a warm environment ──────────────────────────────────────────────────────");
+            println!("{} is onboarded: a container with a mirror, a checkout and tools\n", sample::NAME);
+            fleet.onboard_sample(signals)?;
+        }
         println!("\n── the main job ─────────────────────────────────────────────────────────────");
         let request = if self.trees.is_some() { REQUEST } else { CONTAINER_REQUEST };
         println!("{request}\n");
@@ -104,7 +112,12 @@ impl Demo {
             return show_reply(status, &answer);
         };
         let run = self.follow(caller, &format!("agent:coding repo:{} {request}", sample::NAME))?;
-        self.show_changes(&run.thread, trees)?;
+        let changed = match &self.residents {
+            Some(fleet) => fleet.commits()?,
+            None => self.diff(&run.thread, trees)?,
+        };
+        println!("\n── its changes ─────────────────────────────────────────────────────────────");
+        println!("{}", if changed.is_empty() { "nothing" } else { changed.trim_end() });
         if let Some(host) = &self.code_host {
             self.show_pull_request(caller, host, &run)?;
         }
@@ -149,7 +162,11 @@ impl Demo {
     fn show_pull_request(&self, caller: &Token, host: &Place, run: &Run) -> Result<()> {
         println!("\n── its pull request, on the rehearsal host ─────────────────────────────────");
         let Some(pull) = host.opened_by(&run.id)? else {
-            println!("none: the run handed over no commits with a description");
+            let why = match &self.residents {
+                Some(_) => "none: its commit stays in the thread's tree on the resident",
+                None => "none: the run handed over no commits with a description",
+            };
+            println!("{why}");
             return Ok(());
         };
         println!("{}", pull.lines.join("\n"));
@@ -166,15 +183,13 @@ impl Demo {
         Ok(())
     }
 
-    fn show_changes(&self, thread: &str, trees: &Trees) -> Result<()> {
-        println!("\n── its changes ─────────────────────────────────────────────────────────────");
+    /// Returns the changes in a thread's tree on the local disk.
+    fn diff(&self, thread: &str, trees: &Trees) -> Result<String> {
         let mut diff = self.ars(&["diff", thread]);
         diff.arg("--data-dir").arg(&trees.data).arg("--config").arg(&trees.config);
         let diff = diff.output().context("ars diff")?;
         ensure!(diff.status.success(), "ars diff: {}", String::from_utf8_lossy(&diff.stderr).trim());
-        let changed = String::from_utf8_lossy(&diff.stdout);
-        println!("{}", if changed.is_empty() { "nothing" } else { changed.trim_end() });
-        Ok(())
+        Ok(String::from_utf8_lossy(&diff.stdout).into_owned())
     }
 
     fn ars(&self, arguments: &[&str]) -> Command {

@@ -44,8 +44,21 @@ pub fn dispatch(bot: &str, token: &str, body: &Value) -> Result<(u16, Value)> {
 
 /// Gets JSON without a credential.
 pub fn get(url: &str) -> Result<(u16, Value)> {
+    read(url, None)
+}
+
+/// Gets JSON with a bearer.
+pub fn get_with(url: &str, token: &str) -> Result<(u16, Value)> {
+    read(url, Some(token))
+}
+
+fn read(url: &str, token: Option<&str>) -> Result<(u16, Value)> {
     let path = url.splitn(4, '/').nth(3).unwrap_or_default();
-    let mut answer = agent().get(url).call().with_context(|| format!("GET /{path}"))?;
+    let mut request = agent().get(url);
+    if let Some(token) = token {
+        request = request.header("authorization", format!("Bearer {token}"));
+    }
+    let mut answer = request.call().with_context(|| format!("GET /{path}"))?;
     let status = answer.status().as_u16();
     let text = answer.body_mut().read_to_string().with_context(|| format!("GET /{path}"))?;
     Ok((status, serde_json::from_str(&text).unwrap_or(Value::String(text))))

@@ -1,7 +1,7 @@
 //! `cargo xtask up`: sets everything up, demonstrates the service's main job, and serves until a stop.
 //!
-//! Order: build, code host, state Worker, bot, edge, readiness, demonstration, serving. On Ctrl-C, SIGTERM, a failed
-//! step or the end of a part, all started parts are stopped in reverse order.
+//! Order: build, code host, residents, state Worker, bot, edge, readiness, demonstration, serving. On Ctrl-C, SIGTERM,
+//! a failed step or the end of a part, all started parts are stopped in reverse order.
 
 mod bot;
 mod code_host;
@@ -16,6 +16,7 @@ mod interrupted;
 mod options;
 mod ports;
 mod ready;
+mod residents;
 mod sample;
 mod secrets;
 mod service;

@@ -21,8 +21,11 @@ pub struct Options {
     /// Run the bot as deployed: in a container behind the edge Worker (Linux; Docker, or root on Debian)
     #[arg(long, conflicts_with = "model")]
     pub containers: bool,
-    /// The bot's port; state Worker, edge and code host use the next three (free ports when left out)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=65532))]
+    /// Keep the demonstration's repository warm in a resident, in a container (engine as above)
+    #[arg(long)]
+    pub residents: bool,
+    /// The bot's port; the other parts use the next four (free ports when left out)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=65531))]
     pub port_base: Option<u16>,
     /// Keeps everything this command makes; `.ars` in the checkout when left out
     #[arg(long, value_name = "DIR")]
@@ -68,6 +71,10 @@ impl Options {
             !(self.containers && self.store == Store::Embedded),
             "--containers keeps records in the state Worker: it does not go with --store embedded"
         );
+        ensure!(
+            !(self.containers && self.residents),
+            "--residents does not go with --containers yet: the bot of --residents is a process of this machine"
+        );
         self.check_ports()
     }
 
@@ -75,7 +82,8 @@ impl Options {
     fn check_ports(&self) -> Result<()> {
         let Some(base) = self.port_base else { return Ok(()) };
         let workers = if self.store == Store::Worker { base + 1..=base + 2 } else { base..=base };
-        for port in workers.chain([base, base + 3]) {
+        let residents = self.residents.then_some(base + 4);
+        for port in workers.chain([base, base + 3]).chain(residents) {
             TcpListener::bind((Ipv4Addr::LOCALHOST, port))
                 .with_context(|| format!("port {port} cannot be had (--port-base)"))?;
         }
@@ -90,6 +98,11 @@ impl Options {
     /// The rehearsal host's port, unless it is free to choose.
     pub fn code_host_port(&self) -> Option<u16> {
         self.port_base.map(|base| base + 3)
+    }
+
+    /// The resident Worker's port; 0 lets the system choose.
+    pub fn resident_port(&self) -> u16 {
+        self.port_base.map_or(0, |base| base + 4)
     }
 
     /// The edge Worker's port; 0 lets the system choose.
@@ -138,9 +151,16 @@ mod tests {
         };
         assert_eq!(ports(&["--port-base", "8787"]), (Some(8787), 8788, 8789, Some(8790)));
         assert_eq!(ports(&[]), (None, 0, 0, None));
-        for none in ["65533", "65535"] {
+        for none in ["65532", "65535"] {
             assert!(Line::try_parse_from(["up", "--port-base", none]).is_err());
         }
+    }
+
+    #[test]
+    fn residents_with_containers_are_refused() {
+        let refused = options(&["--residents", "--containers"]).check().unwrap_err().to_string();
+        assert!(refused.starts_with("--residents does not go with --containers"), "{refused}");
+        assert!(options(&["--residents", "--store", "embedded"]).check().is_ok());
     }
 
     #[test]

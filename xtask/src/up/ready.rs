@@ -10,6 +10,7 @@ use super::code_host::Place;
 use super::dashboard::Dashboard;
 use super::data_dir::write_private;
 use super::options::Options;
+use super::residents::Fleet;
 use super::secrets::Secrets;
 
 /// Removes the file, at the start and at the end, so that no reader finds an old one.
@@ -34,6 +35,8 @@ pub struct Addresses {
     pub edge: Option<String>,
     /// The rehearsal host, when there is one.
     pub code_host: Option<Place>,
+    /// The resident side, when there is one.
+    pub residents: Option<Fleet>,
 }
 
 /// Writes the file.
@@ -58,6 +61,9 @@ fn content(addresses: &Addresses, dashboard: &Dashboard, secrets: &Secrets) -> R
     if let Some(place) = &addresses.code_host {
         ready["codeHost"] = place.ready();
     }
+    if let Some(fleet) = &addresses.residents {
+        ready["resident"] = fleet.ready()?;
+    }
     ready["tokens"] = serde_json::to_value(&secrets.tokens)?;
     Ok(ready)
 }
@@ -66,6 +72,8 @@ fn content(addresses: &Addresses, dashboard: &Dashboard, secrets: &Secrets) -> R
 mod tests {
     use std::collections::BTreeMap;
 
+    use super::super::secrets::ResidentTokens;
+
     use super::*;
 
     #[test]
@@ -73,6 +81,7 @@ mod tests {
         let secrets = Secrets {
             state: "s".into(),
             dashboard: "d".into(),
+            residents: ResidentTokens::default(),
             ingress: "{}".into(),
             tokens: BTreeMap::new(),
         };

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use ars_auth::TokenMap;
+use ars_workerd::RESIDENT_TOKENS;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -44,12 +45,39 @@ pub struct Token {
     pub scopes: Vec<String>,
 }
 
+/// The bearers of the resident Worker. No `Debug`: it holds secrets.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ResidentTokens {
+    /// Of administrators.
+    pub admin: String,
+    /// Of operators.
+    pub operator: String,
+    /// Of readers.
+    pub read: String,
+}
+
+impl ResidentTokens {
+    /// Returns them in the order of [`RESIDENT_TOKENS`].
+    pub fn all(&self) -> [&str; 3] {
+        [&self.admin, &self.operator, &self.read]
+    }
+
+    /// Returns the variables of the bot, which has no bearer of readers.
+    pub fn of_bot(&self) -> [(&'static str, &str); 2] {
+        let [admin, operator, _] = RESIDENT_TOKENS;
+        [(admin, &self.admin), (operator, &self.operator)]
+    }
+}
+
 /// All tokens. No `Debug`: it holds secrets.
 pub struct Secrets {
     /// Opens the state Worker.
     pub state: String,
     /// Opens the run pages in mode `token`.
     pub dashboard: String,
+    /// Open the resident Worker.
+    pub residents: ResidentTokens,
     /// The ingress token map as the bot reads it.
     pub ingress: String,
     /// The tokens of that map, by name.
@@ -62,6 +90,7 @@ pub struct Secrets {
 struct Kept {
     state: String,
     ingress: BTreeMap<String, String>,
+    residents: ResidentTokens,
 }
 
 /// The tokens that are made: one for each way a caller can be limited.
@@ -97,13 +126,20 @@ impl Secrets {
     fn choose(kept: Kept, dashboard: String, variable: impl Fn(&str) -> Option<String>) -> Self {
         let state = variable(MEMORY_TOKEN).unwrap_or(kept.state);
         let dashboard = variable(DASHBOARD_TOKEN).unwrap_or(dashboard);
+        let made = kept.residents;
+        let [admin, operator, read] = RESIDENT_TOKENS.map(&variable);
+        let residents = ResidentTokens {
+            admin: admin.unwrap_or(made.admin),
+            operator: operator.unwrap_or(made.operator),
+            read: read.unwrap_or(made.read),
+        };
         if let Some(ingress) = variable(INGRESS_TOKENS) {
             let parsed = TokenMap::parse(Some(&ingress));
             if let Some(fault) = parsed.fault {
                 // The bot starts all the same, with its ingress disabled: so does this.
                 eprintln!("{INGRESS_TOKENS} is {fault}: the ingress is disabled");
             }
-            return Self { state, dashboard, tokens: listed(&parsed.map), ingress };
+            return Self { state, dashboard, residents, tokens: listed(&parsed.map), ingress };
         }
         let made = MADE.iter().filter_map(|(name, channel, scopes)| {
             let token = kept.ingress.get(*name)?.clone();
@@ -113,7 +149,7 @@ impl Secrets {
         });
         let tokens: BTreeMap<_, _> = made.collect();
         let ingress = Value::Object(tokens.values().map(entry).collect::<Map<_, _>>()).to_string();
-        Self { state, dashboard, ingress, tokens }
+        Self { state, dashboard, residents, ingress, tokens }
     }
 
     /// The token that may invoke commands, if it was made here.
@@ -165,8 +201,10 @@ fn kept(data: &DataDir, folder: &Path) -> Result<Kept> {
         kept.ingress.insert((*name).to_owned(), random()?);
         grown = true;
     }
-    if kept.state.is_empty() {
-        kept.state = random()?;
+    let Kept { state, residents, .. } = &mut kept;
+    let ResidentTokens { admin, operator, read } = residents;
+    for token in [state, admin, operator, read].into_iter().filter(|token| token.is_empty()) {
+        *token = random()?;
         grown = true;
     }
     if grown {
@@ -225,6 +263,7 @@ mod tests {
         let load = || Secrets::choose(kept(&data, &folder).unwrap(), random().unwrap(), |_| None);
         let (first, second) = (load(), load());
         assert_eq!((&first.state, &first.ingress), (&second.state, &second.ingress));
+        assert_eq!(first.residents.all(), second.residents.all());
         assert_ne!(first.dashboard, second.dashboard, "it is of one start");
         assert_eq!([first.state.len(), first.dashboard.len()], [2 * TOKEN_BYTES; 2]);
         let text = fs::read_to_string(folder.join(FILE)).unwrap();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use ars_workerd::Workerd;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
@@ -19,6 +19,7 @@ use super::environment::set;
 use super::interrupted::Interrupted;
 use super::options::{Options, Store};
 use super::ready::{self, Addresses};
+use super::residents::{Fleet, Ground, ResidentSide};
 use super::sample::Home;
 use super::secrets::{Secrets, Token};
 use super::signals::Signals;
@@ -68,16 +69,17 @@ struct Up<'a> {
 
 impl Up<'_> {
     /// The rehearsal host and the origin of the sample: on that host, or in the data directory.
-    fn code_host(&self) -> Result<(Option<RehearsalHost>, String)> {
+    fn code_host(&self, address: Ipv4Addr) -> Result<(Option<RehearsalHost>, String)> {
         let Self { options, data, .. } = self;
         if !code_host::is_wanted(set) {
+            ensure!(!options.residents, "--residents uses the rehearsal host: unset the variables of GitHub");
             let place = sample::make(data, Home::DataDirectory)?;
             return Ok((None, place.to_string_lossy().into_owned()));
         }
         let step = Step::begin("code host");
         let binary = cargo::build(code_host::TARGET, &step)?;
         sample::make(data, Home::RehearsalHost)?;
-        let host = RehearsalHost::start(&binary, options, data, Ipv4Addr::LOCALHOST)?;
+        let host = RehearsalHost::start(&binary, options, data, address)?;
         step.done("a rehearsal, on this machine only");
         let origin = host.place().sample();
         Ok((Some(host), origin))
@@ -86,8 +88,17 @@ impl Up<'_> {
     /// The bot as a process of this machine.
     fn native(self) -> Result<()> {
         let Self { options, signals, data, secrets, .. } = self;
-        let (mut code_host, sample) = self.code_host()?;
-        let config = config::write(options, data, &sample)?;
+        let ground = options.residents.then(Ground::prepare).transpose()?;
+        let address = ground.as_ref().map_or(Ipv4Addr::LOCALHOST, Ground::gateway);
+        let (mut code_host, sample) = self.code_host(address)?;
+        let place = code_host.as_ref().map(RehearsalHost::place);
+        let mut residents = match (ground, &code_host) {
+            (Some(ground), Some(host)) => Some(ResidentSide::start(ground, options, data, secrets, host)?),
+            _ => None,
+        };
+        let fleet = residents.as_ref().map(|side| side.fleet().clone());
+        let config =
+            config::write(options, data, &sample, fleet.as_ref().map(Fleet::configuration).as_deref())?;
         let mut state = match options.store {
             Store::Worker => Some(workers::start_state(options, data, secrets, Ipv4Addr::LOCALHOST)?),
             Store::Embedded => None,
@@ -117,10 +128,11 @@ impl Up<'_> {
             bot: bot.url().to_owned(),
             state: state.as_ref().map(Workerd::url),
             edge: edge.as_ref().map(Workerd::url),
-            code_host: code_host.as_ref().map(RehearsalHost::place),
+            code_host: place,
+            residents: fleet,
         };
         self.serving(&addresses, state.as_ref(), Some(Trees { data: data.bot(), config }))?;
-        let ended = watch(signals, &mut bot, state.as_mut(), code_host.as_mut());
+        let ended = watch(signals, &mut bot, state.as_mut(), code_host.as_mut(), residents.as_mut());
         let withdrawn = ready::withdraw(options);
         drop(edge);
         bot.stop(signals);
@@ -138,6 +150,7 @@ impl Up<'_> {
             state: Some(service.state().url()),
             edge: Some(url),
             code_host: None,
+            residents: None,
         };
         self.serving(&addresses, Some(service.state()), None)?;
         let ended = service.watch(self.signals);
@@ -166,6 +179,7 @@ impl Up<'_> {
             dashboard,
             trees,
             code_host: addresses.code_host.clone(),
+            residents: addresses.residents.clone(),
             is_rehearsal: options.is_rehearsal(set),
         });
         talk(demo, guide, (*signals).clone());
@@ -192,6 +206,9 @@ fn print_next_steps(
     }
     if let Some(host) = &addresses.code_host {
         println!("  code host {}  (a rehearsal: bare repositories in {})", host.url, host.root.display());
+    }
+    if let Some(fleet) = &addresses.residents {
+        println!("  residents {}  (a container for each onboarded repository)", fleet.url());
     }
     println!("  data      {}", data.path().display());
     if logs_here {
@@ -257,6 +274,7 @@ fn watch(
     bot: &mut Bot,
     mut state: Option<&mut Workerd>,
     mut code_host: Option<&mut RehearsalHost>,
+    mut residents: Option<&mut ResidentSide>,
 ) -> Result<()> {
     while !signals.received() {
         if let Some(status) = bot.exited()? {
@@ -272,6 +290,9 @@ fn watch(
             eprintln!(
                 "\nThe code host ended unexpectedly. The bot continues, without pull requests and clones."
             );
+        }
+        if residents.take_if(|side| !side.is_running()).is_some() {
+            eprintln!("\nThe resident Worker ended unexpectedly. The bot continues on local working trees.");
         }
         thread::sleep(LOOK);
     }

@@ -42,7 +42,12 @@ pub fn end(data: &DataDir) -> Result<()> {
 
 /// Processes that were started on the directory, by their arguments.
 fn working_in(data: &Path) -> Vec<i32> {
-    let places = [data.join("bot"), data.join("state/workerd.capnp"), data.join("code-host")];
+    let places = [
+        data.join("bot"),
+        data.join("state/workerd.capnp"),
+        data.join("residents/workerd.capnp"),
+        data.join("code-host"),
+    ];
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let started = processes.filter_map(|entry| {
         let pid = entry.file_name().to_str()?.parse().ok()?;

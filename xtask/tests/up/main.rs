@@ -248,6 +248,60 @@ fn containers(engine: &Engine, ready: &Value) -> Vec<Container> {
     all
 }
 
+/// The demonstration works in a resident, and a folder on the code host is onboarded at once.
+#[test]
+fn demonstration_runs_in_a_resident() {
+    let data = data();
+    let mut up = Up::start(data.path(), &["--residents"]);
+    let shown = up.output_until("Serving until Ctrl-C");
+    let mut rest = shown.as_str();
+    for part in
+        "── a warm environment|s  onboarding\n|s  onboarding  await-restores\n|s  onboarding  |s  warm\n|\
+        ! resident · sample/tally · main@|✗ exit 1|▸ edit_file tally/split.py|git commit|\
+        [rehearsal] **Why it failed.**|── its changes|+    share, rest = divmod|the run's page: http://"
+            .split('|')
+    {
+        let found = rest.split_once(part);
+        rest = found.unwrap_or_else(|| panic!("{part:?} is missing or too early in:\n{shown}")).1;
+    }
+    let ready = up.ready();
+    let page = rest.lines().next().unwrap();
+    let run = page.rsplit('/').next().unwrap();
+    let bearer = format!("Bearer {}", ready["bot"]["dashboard"]["token"].as_str().unwrap());
+    let events = format!("{}/runs/{run}/events", ready["bot"]["url"].as_str().unwrap());
+    let events = get(&events, &[("authorization", &bearer)]).into_body();
+    let meta = events.lines().find(|line| line.contains("\"type\":\"run_meta\"")).unwrap();
+    assert!(meta.contains("\"tree\":\"resident\""), "{meta}");
+    let stored = format!("{}/runs/get", ready["state"]["url"].as_str().unwrap());
+    let wanted = json!({ "storeKey": "runs:default", "id": run });
+    let record = post(&stored, &ready["state"]["token"], &wanted).1;
+    assert_eq!(record["record"]["status"], "completed", "{record}");
+
+    let (fleet, host) = (&ready["resident"], &ready["codeHost"]);
+    let (url, tokens) = (fleet["url"].as_str().unwrap(), &fleet["tokens"]);
+    assert_eq!(status_of(&format!("{url}/residents"), tokens["read"].as_str().unwrap()), 200);
+    let root = Path::new(host["root"].as_str().unwrap());
+    let (sample, own) = (root.join("sample/tally.git"), root.join("acme/widget.git"));
+    let mut git = Command::new("git");
+    git.args(["clone", "--quiet", "--bare"]).args([sample, own]).env("GIT_CONFIG_GLOBAL", "/dev/null");
+    assert!(git.status().unwrap().success());
+    let commands = json!({ "build": "true", "test": "true" });
+    let onboarding = json!({ "resource": "repo:acme/widget", "commands": commands, "defaultRef": "main" });
+    let onboard = |scope: &str| post(&format!("{url}/onboard"), &tokens[scope], &onboarding);
+    assert_eq!(onboard("operator").0, 401, "only administrators onboard");
+    let (status, answer) = onboard("admin");
+    assert_eq!((status, &answer["warning"]), (202, &Value::Null), "{answer}");
+    let bearer = format!("Bearer {}", tokens["operator"].as_str().unwrap());
+    let status = format!("{url}/status?resource=repo:acme/widget");
+    let state = || get(&status, &[("authorization", &bearer)]).into_body();
+    support::wait_until(|| !state().contains("\"onboarding\""));
+    assert!(state().contains("\"warm\""), "{}", state());
+
+    up.signal(Signal::INT);
+    let (status, said) = up.end();
+    assert!(status.success() && !listens(&fleet["url"]), "{said}");
+}
+
 #[test]
 fn dead_bot_fails_the_command() {
     let data = data();

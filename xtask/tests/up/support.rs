@@ -23,7 +23,7 @@ static STARTS: AtomicUsize = AtomicUsize::new(0);
 /// Variables of the user that a test must not inherit.
 const OWN: &str = "ANTHROPIC_API_KEY ANTHROPIC_BASE_URL OPENAI_API_KEY OPENAI_BASE_URL BRAVE_SEARCH_API_KEY \
     GITHUB_APP_ID GITHUB_APP_INSTALLATION_ID GITHUB_APP_PRIVATE_KEY GH_TOKEN GITHUB_BASE_URL GITHUB_WEBHOOK_SECRET DASHBOARD_TOKEN OTEL_EXPORTER_OTLP_ENDPOINT OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TRACES_HEADERS \
-    SERVICE_INGRESS_TOKENS SERVICE_CONFIG MEMORY_TOKEN RESIDENT_OPERATOR_TOKEN RESIDENT_ADMIN_TOKEN PUBLIC_BASE_URL RUST_LOG";
+    SERVICE_INGRESS_TOKENS SERVICE_CONFIG MEMORY_TOKEN RESIDENT_OPERATOR_TOKEN RESIDENT_ADMIN_TOKEN RESIDENT_READ_TOKEN PUBLIC_BASE_URL RUST_LOG";
 
 /// The command.
 /// Dropping it kills it; processes it leaves are ended by the next start on its directory, or here.
@@ -180,6 +180,13 @@ pub fn get(url: &str, headers: &[(&str, &str)]) -> ureq::http::Response<String> 
     let request = headers.iter().fold(agent.get(url), |request, (name, value)| request.header(*name, *value));
     let (head, mut body) = request.call().unwrap().into_parts();
     ureq::http::Response::from_parts(head, body.read_to_string().unwrap())
+}
+
+/// Waits for a condition.
+pub fn wait_until(holds: impl Fn() -> bool) {
+    while !holds() {
+        thread::sleep(LOOK);
+    }
 }
 
 /// Whether anybody listens at a URL.

@@ -31,7 +31,7 @@ pub use config::TICK_ROUTE;
 pub use edge::{Bot, DEV_BOT_URL};
 pub use npm::{NpmTools, ensure_npm};
 pub use process::{Engine, Settings, Workerd};
-pub use resident::resident_settings;
+pub use resident::{RESIDENT_TOKENS, ResidentSetup, resident_settings};
 pub use tools::{CargoTools, ensure_cargo_deny, ensure_cargo_tools, ensure_rust_target, ensure_target};
 pub use wrangler::{BucketBinding, ObjectBinding, Wrangler};
 

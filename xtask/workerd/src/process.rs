@@ -83,6 +83,11 @@ impl Settings {
         self
     }
 
+    /// Returns the prefix of the names of its objects' containers.
+    pub fn containers_prefix(&self) -> String {
+        format!("workerd-{}-", self.wrangler.name)
+    }
+
     fn log_path(&self) -> PathBuf {
         self.data_dir.join("workerd.log")
     }

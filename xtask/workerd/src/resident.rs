@@ -8,22 +8,46 @@ use crate::{Built, Engine, NpmTools, Settings, commit};
 
 /// The variable that names the build of the image of containers here.
 const RESIDENT_IMAGE: &str = "RESIDENT_IMAGE";
+/// The variable with the base address of the code host.
+const CODE_HOST_URL: &str = "CODE_HOST_URL";
+/// The variables of the app: its id, its installation, its private key.
+const APP: [&str; 3] = ["GITHUB_APP_ID", "GITHUB_APP_INSTALLATION_ID", "GITHUB_APP_PRIVATE_KEY"];
+/// The variables of the bearers: of administrators, operators, readers.
+pub const RESIDENT_TOKENS: [&str; 3] =
+    ["RESIDENT_ADMIN_TOKEN", "RESIDENT_OPERATOR_TOKEN", "RESIDENT_READ_TOKEN"];
 
-/// Settings of the resident Worker with the engine and the image of this checkout.
+/// What differs between resident Workers of this machine. No `Debug`: it holds secrets.
+pub struct ResidentSetup<'a> {
+    /// The Worker's name, which is part of its containers' names.
+    pub name: String,
+    /// The directory of its objects and archives.
+    pub data_dir: PathBuf,
+    /// The engine, with the image of residents.
+    pub engine: Engine,
+    /// The base address of the code host, for the Worker and its containers.
+    pub code_host: &'a str,
+    /// The app on the code host: its id, its installation, its private key.
+    pub app: [&'a str; 3],
+    /// The bearers of administrators, operators and readers.
+    pub tokens: [&'a str; 3],
+}
+
+/// Settings of the resident Worker with the image of this checkout.
 /// It asks the code host for tokens, so it may open connections.
 ///
 /// # Errors
 /// The settings cannot be read, or the checkout has no commit.
-pub fn resident_settings(
-    npm: &NpmTools,
-    built: &Built,
-    data_dir: impl Into<PathBuf>,
-    engine: Engine,
-) -> Result<Settings> {
+pub fn resident_settings(npm: &NpmTools, built: &Built, setup: ResidentSetup<'_>) -> Result<Settings> {
     let build = commit().context("an image of residents needs the commit of its checkout")?;
-    let mut settings = Settings::new(npm, built, data_dir)?.secret(RESIDENT_IMAGE, &build);
+    let mut settings = Settings::new(npm, built, setup.data_dir)?
+        .secret(RESIDENT_IMAGE, &build)
+        .secret(CODE_HOST_URL, setup.code_host);
+    for (name, value) in APP.into_iter().zip(setup.app).chain(RESIDENT_TOKENS.into_iter().zip(setup.tokens)) {
+        settings = settings.secret(name, value);
+    }
+    settings.wrangler.name = setup.name;
     settings.workerd.clone_from(&npm.container_workerd);
-    settings.engine = Some(engine);
+    settings.engine = Some(setup.engine);
     settings.outbound = true;
     Ok(settings)
 }

@@ -165,3 +165,10 @@ impl Cycle {
         [self.deadline, self.stall_at()].into_iter().flatten().fold(due, UnixMillis::min)
     }
 }
+
+impl super::Resident {
+    /// Returns the current step of the cycle in progress.
+    pub fn current_step(&self) -> Option<Step> {
+        self.cycle.as_ref().map(|cycle| cycle.step)
+    }
+}

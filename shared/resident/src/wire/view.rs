@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::disk::Sample;
-use crate::lifecycle::{LastRestore, Resident, StateWord};
+use crate::lifecycle::{LastRestore, Resident, StateWord, Step};
 use crate::names::{LockfileKey, Resource, Sha, StrictThreadKey};
 use crate::pool::PoolUser;
 use crate::registry::{RESIDENTS_MAX, Record, sum_in_flight};
@@ -44,6 +44,9 @@ pub struct EngineView {
     pub snapshot: Option<Snapshot>,
     /// Numbers of pending schedules.
     pub schedules: PendingSchedules,
+    /// Current step of the cycle. An older object reports none.
+    #[serde(default)]
+    pub step: Option<Step>,
     /// Operations in flight.
     pub in_flight: u32,
     /// Threads, newest attach first.
@@ -151,6 +154,7 @@ pub fn engine_view(
             provision_run: schedules.provision_run.is_some().into(),
             provision_deadline: schedules.provision_deadline.is_some().into(),
         },
+        step: resident.current_step(),
         in_flight,
         threads,
         attach_ms: Vec::new(),

@@ -207,6 +207,7 @@ fn one_silent_resident_makes_the_sum_unknown() {
             "idleSince",
             "snapshot",
             "schedules",
+            "step",
             "inFlight",
             "threads",
             "attachMs",

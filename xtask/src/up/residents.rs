@@ -1,0 +1,202 @@
+//! `up --residents`: the resident Worker on workerd, with a container for each onboarded repository.
+//!
+//! Worker and containers ask the rehearsal host by this machine's address on the engine's bridge, and so does the bot,
+//! because the address is part of a repository's identity.
+
+use std::net::Ipv4Addr;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use ars_engine::{Engine, Image, resident_image};
+use ars_workerd::{ResidentSetup, Workerd, build_resident_worker, ensure_npm, resident_settings};
+use serde_json::{Value, json};
+
+use super::code_host::RehearsalHost;
+use super::data_dir::DataDir;
+use super::options::Options;
+use super::secrets::{ResidentTokens, Secrets};
+use super::signals::Signals;
+use super::{http, sample};
+use crate::terminal::Step;
+
+/// Shows the commits of a tree that the code host does not have.
+const COMMITS: &str = "git log --reverse --patch --format='%h %s' origin/main..HEAD";
+/// Longest wait for a resident to serve. Its first start is that of its container.
+const SERVES_LIMIT: Duration = Duration::from_secs(300);
+/// How often its state is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+/// The answer to an accepted onboarding.
+const ACCEPTED: u16 = 202;
+/// The answer about a repository that has a resident.
+const ALREADY: u16 = 409;
+
+/// The engine and the image of residents.
+pub struct Ground {
+    engine: Engine,
+    image: Image,
+}
+
+impl Ground {
+    /// Sets the engine up and builds the image.
+    pub fn prepare() -> Result<Self> {
+        let step = Step::begin("container engine");
+        let engine = Engine::ensure(&|line| step.update(line))?;
+        step.done("answers");
+        let step = Step::begin("image of residents");
+        let image = resident_image(&engine, &|line| step.update(line))?;
+        step.done(&format!("{:.1} MB", image.bytes as f64 / 1e6));
+        Ok(Self { engine, image })
+    }
+
+    /// The address of this machine that containers reach.
+    pub fn gateway(&self) -> Ipv4Addr {
+        self.engine.gateway()
+    }
+}
+
+/// The running resident side; its containers are removed when this is dropped.
+pub struct ResidentSide {
+    // Ended first: it would start another container.
+    worker: Option<Workerd>,
+    engine: Engine,
+    /// Prefix of the names of its containers.
+    containers: String,
+    fleet: Fleet,
+}
+
+impl ResidentSide {
+    /// Builds and starts the Worker.
+    pub fn start(
+        ground: Ground,
+        options: &Options,
+        data: &DataDir,
+        secrets: &Secrets,
+        code_host: &RehearsalHost,
+    ) -> Result<Self> {
+        let Ground { engine, image } = ground;
+        let step = Step::begin("resident Worker");
+        let npm = ensure_npm(&|line| step.update(line))?;
+        let built = build_resident_worker(&|line| step.update(line))?;
+        let place = code_host.place();
+        let setup = ResidentSetup {
+            name: data.resident_name(),
+            data_dir: data.residents(),
+            engine: engine.of_edge(&image),
+            code_host: &place.url,
+            app: code_host.app(),
+            tokens: secrets.residents.all(),
+        };
+        let mut settings = resident_settings(&npm, &built, setup)?;
+        settings.port = options.resident_port();
+        let worker = Workerd::start(&settings)?;
+        step.done(&format!("{} kB compressed, answers", built.gzip_bytes / 1000));
+        let fleet = Fleet { url: worker.url(), tokens: secrets.residents.clone(), code_host: place.url };
+        Ok(Self { worker: Some(worker), engine, containers: settings.containers_prefix(), fleet })
+    }
+
+    /// Its interface.
+    pub fn fleet(&self) -> &Fleet {
+        &self.fleet
+    }
+
+    /// Returns whether it has not exited.
+    pub fn is_running(&mut self) -> bool {
+        self.worker.as_mut().is_some_and(Workerd::is_running)
+    }
+
+    fn remove(&self) -> Result<()> {
+        let found = self.engine.containers_named(&self.containers)?;
+        found.iter().try_for_each(|found| self.engine.remove(&found.id))
+    }
+}
+
+impl Drop for ResidentSide {
+    fn drop(&mut self) {
+        drop(self.worker.take());
+        if let Err(error) = self.remove() {
+            eprintln!("containers of residents may be left: {error:#}");
+        }
+    }
+}
+
+/// The interface of the resident side. No `Debug`: it holds secrets.
+#[derive(Clone)]
+pub struct Fleet {
+    url: String,
+    tokens: ResidentTokens,
+    code_host: String,
+}
+
+impl Fleet {
+    /// Its address.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Returns its fields in the ready file.
+    pub fn ready(&self) -> Result<Value> {
+        Ok(json!({ "url": self.url, "tokens": serde_json::to_value(&self.tokens)? }))
+    }
+
+    /// Returns the part of the bot's configuration that connects it.
+    pub fn configuration(&self) -> String {
+        format!("\n[execution.resident]\nbaseUrl = \"{}\"\ncodeHostUrl = \"{}\"\n", self.url, self.code_host)
+    }
+
+    /// Onboards the sample, and shows each state and step until it serves.
+    pub fn onboard_sample(&self, signals: &Signals) -> Result<()> {
+        let resource = sample_resource();
+        let commands = json!({ "build": "true", "test": "python3 -m unittest" });
+        let body = json!({ "resource": resource, "commands": commands, "defaultRef": "main" });
+        let (status, answer) = http::post(&self.at("/onboard"), &self.tokens.admin, &body)?;
+        ensure!(status == ACCEPTED || status == ALREADY, "POST /onboard answered {status}: {answer}");
+        let began = Instant::now();
+        let mut shown = String::new();
+        loop {
+            let live = self.live(&resource)?;
+            let text = |field: &str| live[field].as_str().unwrap_or_default().to_owned();
+            let (state, step) = (text("state"), text("step"));
+            let line = format!("{state:<11} {step}");
+            if line != shown {
+                println!("  {:>5.1} s  {}", began.elapsed().as_secs_f64(), line.trim_end());
+                shown = line;
+            }
+            match state.as_str() {
+                "warm" => return Ok(()),
+                "down" => bail!("it cannot be onboarded: {}", text("reason")),
+                _ if signals.received() => return Ok(()),
+                _ => ensure!(began.elapsed() < SERVES_LIMIT, "it does not serve after {SERVES_LIMIT:?}"),
+            }
+            thread::sleep(LOOK);
+        }
+    }
+
+    /// Returns the commits in the sample's last attached tree, as patches.
+    pub fn commits(&self) -> Result<String> {
+        let resource = sample_resource();
+        let live = self.live(&resource)?;
+        let thread = &live["threads"][0]["threadKey"];
+        let body = json!({ "resource": resource, "threadKey": thread, "command": COMMITS });
+        let (status, answer) = http::post(&self.at("/exec"), &self.tokens.operator, &body)?;
+        let shown = answer["stdout"].as_str().filter(|_| answer["exitCode"] == 0);
+        shown.map(str::to_owned).with_context(|| format!("POST /exec answered {status}: {answer}"))
+    }
+
+    /// Returns the view of a resident.
+    fn live(&self, resource: &str) -> Result<Value> {
+        let (status, listed) = http::get_with(&self.at("/residents"), &self.tokens.read)?;
+        ensure!(status == 200, "GET /residents answered {status}");
+        let rows = listed["residents"].as_array().cloned().unwrap_or_default();
+        let found = rows.into_iter().find(|row| row["resource"] == resource);
+        found.map(|row| row["live"].clone()).context("the sample has no resident any more")
+    }
+
+    fn at(&self, path: &str) -> String {
+        format!("{}{path}", self.url)
+    }
+}
+
+fn sample_resource() -> String {
+    format!("repo:{}", sample::NAME)
+}
