@@ -258,7 +258,8 @@ fn demonstration_runs_in_a_resident() {
     for part in
         "── a warm environment|s  onboarding\n|s  onboarding  await-restores\n|s  onboarding  |s  warm\n|\
         ! resident · sample/tally · main@|✗ exit 1|▸ edit_file tally/split.py|git commit|\
-        [rehearsal] **Why it failed.**|── its changes|+    share, rest = divmod|the run's page: http://"
+        [rehearsal] **Why it failed.**|── its changes|+    share, rest = divmod|\
+        Draft pull request #1: Hand out|check ars: success|reviews posted on #1: 1|the run's page: http://"
             .split('|')
     {
         let found = rest.split_once(part);
