@@ -89,12 +89,17 @@ impl Sandbox {
     pub(crate) fn confine_this_thread(&self, access: &Access) -> io::Result<Domain> {
         set_no_new_privs(true)?;
         match self.kind {
-            SandboxKind::Bubblewrap if self.features.scopes => ruleset::restrict_scopes()?,
+            SandboxKind::Bubblewrap => {
+                if self.features.scopes {
+                    ruleset::restrict_scopes()?;
+                }
+                calls::filter_keys()?;
+            }
             SandboxKind::Landlock => {
                 ruleset::restrict(&self.folders, access, self.features)?;
                 calls::filter(&access.reach)?;
             }
-            SandboxKind::Bubblewrap | SandboxKind::None => {}
+            SandboxKind::None => {}
         }
         // As root, bubblewrap needs this one to map its user into the namespace. It drops it with all others.
         let kept = match self.kind {

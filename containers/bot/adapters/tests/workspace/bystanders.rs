@@ -87,3 +87,26 @@ async fn shared_memory_of_another_is_unreachable() {
         assert!(outcome.exit_code != 0 && !outcome.output.contains(CANARY), "{kind}: {}", outcome.output);
     }
 }
+
+#[tokio::test]
+async fn key_of_another_is_unreachable() {
+    // `add_key` and `keyctl`.
+    let [add, control] = if cfg!(target_arch = "x86_64") { [248, 250] } else { [217, 219] };
+    // In the keyring of the user (-4), readable for its programs (5), for five minutes (15).
+    let make = format!(
+        "my ($kind, $name, $text) = ('user', 'ars-test', '{CANARY}'); \
+         $key = syscall({add}, $kind, $name, $text, 13, -4); $key > 0 or die $!; \
+         syscall({control}, 5, $key, 0x3f3f0000) and die $!; syscall({control}, 15, $key, 300) and die $!; print $key"
+    );
+    let made = Command::new("perl").args(["-e", &make]).output().unwrap();
+    let key = String::from_utf8(made.stdout).unwrap();
+    let read =
+        format!("perl -e '$x = \"-\" x 13; syscall({control}, 11, {key}, $x, 13) == 13 or die $!; print $x'");
+    let own = Command::new("sh").args(["-c", &read]).output().unwrap();
+    assert_eq!(String::from_utf8(own.stdout).unwrap(), CANARY);
+    for kind in kinds() {
+        let (_world, workspace) = opened(kind, SandboxNetwork::Open).await;
+        let outcome = exec(&*workspace, &read).await;
+        assert!(outcome.exit_code != 0 && !outcome.output.contains(CANARY), "{kind}: {}", outcome.output);
+    }
+}

@@ -5,8 +5,12 @@ use std::{env::consts::ARCH, io};
 use seccompiler::{BackendError, BpfProgram, SeccompAction, SeccompFilter, TargetArch};
 
 use super::{
-    super::access::Reach, attributes::refuse_lending, number::Refused, objects::refuse_objects,
-    processes::refuse_others, sockets::refuse_sockets,
+    super::access::Reach,
+    attributes::refuse_lending,
+    number::Refused,
+    objects::{refuse_keys, refuse_objects},
+    processes::refuse_others,
+    sockets::refuse_sockets,
 };
 
 /// The error of a refused call: `EPERM`.
@@ -18,8 +22,20 @@ const X32_SENDS: [i64; 2] = [518 | X32, 538 | X32];
 
 /// Applies the filter to this thread and every program that it starts.
 pub(in super::super) fn filter(reach: &Reach) -> io::Result<()> {
-    let program = program(reach).map_err(io::Error::other)?;
-    seccompiler::apply_filter(&program).map_err(io::Error::other)
+    apply(program(reach))
+}
+
+/// Applies the part of the filter that namespaces do not replace.
+pub(in super::super) fn filter_keys() -> io::Result<()> {
+    apply(TargetArch::try_from(ARCH).and_then(|target| {
+        let mut refused = Refused::new();
+        refuse_keys(target, &mut refused);
+        compiled(target, refused)
+    }))
+}
+
+fn apply(program: Result<BpfProgram, BackendError>) -> io::Result<()> {
+    seccompiler::apply_filter(&program.map_err(io::Error::other)?).map_err(io::Error::other)
 }
 
 fn program(reach: &Reach) -> Result<BpfProgram, BackendError> {
@@ -29,6 +45,10 @@ fn program(reach: &Reach) -> Result<BpfProgram, BackendError> {
     refuse_others(target, &mut refused)?;
     refuse_lending(target, &mut refused)?;
     refuse_objects(target, &mut refused);
+    compiled(target, refused)
+}
+
+fn compiled(target: TargetArch, mut refused: Refused) -> Result<BpfProgram, BackendError> {
     if target == TargetArch::x86_64 {
         let of_x32: Vec<i64> = refused.keys().map(|call| call | X32).chain(X32_SENDS).collect();
         refused.extend(of_x32.into_iter().map(|call| (call, Vec::new())));

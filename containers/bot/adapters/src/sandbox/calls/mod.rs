@@ -10,4 +10,4 @@ mod objects;
 mod processes;
 mod sockets;
 
-pub(super) use filter::filter;
+pub(super) use filter::{filter, filter_keys};

@@ -28,7 +28,15 @@ const KEYS: [Call; 3] = [Call::new(248, 217), Call::new(249, 218), Call::new(250
 
 /// Refuses all of them.
 pub(super) fn refuse_objects(target: TargetArch, refused: &mut Refused) {
-    for call in SYSTEM_V.into_iter().chain(QUEUES).chain(KEYS) {
+    for call in SYSTEM_V.into_iter().chain(QUEUES) {
+        call.refuse(target, Vec::new(), refused);
+    }
+    refuse_keys(target, refused);
+}
+
+/// Refuses the keys: a session has them across all namespaces.
+pub(super) fn refuse_keys(target: TargetArch, refused: &mut Refused) {
+    for call in KEYS {
         call.refuse(target, Vec::new(), refused);
     }
 }
