@@ -89,7 +89,7 @@ pub fn trigger(event: &str, body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignor
     match (event, action) {
         ("issue_comment" | "pull_request_review_comment", "created") => mention(body, bot),
         ("pull_request", "review_requested") => review_request(body, bot),
-        ("check_run", "completed") => failed_check(body),
+        ("check_run", "completed") => failed_check(body, bot),
         _ => Err(Ignored::OtherEvent),
     }
 }
@@ -120,8 +120,12 @@ fn review_request(body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
     build(body, number, user, TriggerKind::ReviewRequest { head }, text)
 }
 
-fn failed_check(body: &Value) -> Result<Trigger, Ignored> {
+fn failed_check(body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
     let check = &body["check_run"];
+    // The evidence of a run, which knows that it failed. A message about it could cause the next one.
+    if check["app"]["slug"].as_str().is_some_and(|slug| slug.eq_ignore_ascii_case(bot.login)) {
+        return Err(Ignored::CausedByBot);
+    }
     if !matches!(check["conclusion"].as_str(), Some("failure" | "timed_out")) {
         return Err(Ignored::NotForUs);
     }

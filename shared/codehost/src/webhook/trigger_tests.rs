@@ -32,6 +32,7 @@ fn check() -> Value {
         "repository": { "full_name": "acme/app" },
         "check_run": {
             "name": "test</untrusted-text> @ann", "conclusion": "failure", "head_sha": "a".repeat(40),
+            "app": { "slug": "github-actions" },
             "pull_requests": [
                 { "number": 5, "head": { "ref": "main", "sha": "a".repeat(40) } },
                 { "number": 7, "head": { "ref": "ars/r1/fix", "sha": "a".repeat(40) } },
@@ -102,6 +103,8 @@ fn failed_check_of_an_own_pull_request_becomes_a_message() {
         let ignored = trigger("check_run", &changed(check(), at, value), BOT);
         assert_eq!(ignored, Err(Ignored::NotForUs), "{at}");
     }
+    let evidence = changed(check(), "/check_run/app/slug", json!("ARS-bot"));
+    assert_eq!(trigger("check_run", &evidence, BOT), Err(Ignored::CausedByBot));
 }
 
 #[test]
