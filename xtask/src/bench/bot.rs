@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::model::{self, Model, Script};
+use super::plain_user::{self, NOBODY};
 use super::serve::Serve;
 use crate::cargo::{self, Target};
 use crate::terminal::Step;
@@ -111,8 +113,13 @@ impl Bench {
         let model = Model::start(&programs.model, script)?;
         let settings = Settings { data_dir: place.path().join("state"), ..programs.state.clone() };
         let worker = Workerd::start(&settings)?;
+        // All kinds of sandbox are measured by one user.
+        let copy = match programs.sandbox {
+            Some(_) => plain_user::hand_over(&programs.ars, place.path())?,
+            None => None,
+        };
         let began = Instant::now();
-        let serve = serve(&programs.ars, place.path(), model.url(), &worker.url())?;
+        let serve = serve(&programs.ars, copy.as_deref(), place.path(), (model.url(), &worker.url()))?;
         Ok(Self { serve, start: began.elapsed(), model, _worker: worker, _place: place })
     }
 
@@ -175,8 +182,11 @@ fn body(thread: &str, mark: &str) -> Value {
     json!({"text": format!("agent:coding repo:bench/bench run what is wanted #{mark}"), "thread": thread})
 }
 
-fn serve(ars: &Path, place: &Path, model: &str, state: &str) -> Result<Serve> {
-    Serve::start(ars, place, |command| {
+fn serve(ars: &Path, copy: Option<&Path>, place: &Path, (model, state): (&str, &str)) -> Result<Serve> {
+    Serve::start(copy.unwrap_or(ars), place, |command| {
+        if copy.is_some() {
+            command.uid(NOBODY).gid(NOBODY).env("HOME", place);
+        }
         command
             .args(["--state-url", state, "--model", "anthropic/instant"])
             .arg("--data-dir")

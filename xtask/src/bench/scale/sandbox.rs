@@ -35,7 +35,7 @@ pub fn run(programs: &Programs, size: Size, verdicts: &mut Verdicts) -> Result<(
                     None => {}
                 }
             }
-            // As root without a sandbox, or where the kind is missing.
+            // The kind is missing on this machine.
             Err(error) => println!("  {name:<10} not measured: {error:#}"),
         }
     }
