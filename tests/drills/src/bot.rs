@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 use crate::{secrets, watch::Watch};
 
 /// Longest a step of a drill may take; only a hang reaches it.
-pub const TIMEOUT: Duration = Duration::from_secs(60);
+pub const TIMEOUT: Duration = Duration::from_secs(180);
 /// Between two looks at a condition.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
