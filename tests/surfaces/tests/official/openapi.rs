@@ -12,7 +12,7 @@ const REPOSITORY: &str = "acme/app";
 /// Operations that exist only with a code host or with residents.
 const OPTIONAL: [&str; 3] = ["/api/friction.propose", "/api/review.abridge", "/api/repo.onboard"];
 /// Most generated requests of an operation. Some operations have fewer different ones.
-const MAX_EXAMPLES: u64 = 470;
+const MAX_EXAMPLES: u64 = 360;
 
 /// Answers match their schemas and status codes, and invalid requests are rejected.
 /// None is a fault of the service.
