@@ -10,8 +10,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-/// Longest silence of an engine at work: a build stores a layer without a word.
+/// Longest silence of an engine that answers a question.
 const SILENCE: Duration = Duration::from_secs(120);
+/// Longest silence of an engine that builds or imports: it stores a layer without a word, and an answer of HTTP/1.0 may
+/// come in one piece. Installing Debian's packages takes minutes on a loaded machine.
+const BUILD_SILENCE: Duration = Duration::from_secs(900);
 
 /// The engine's socket.
 #[derive(Debug, Clone)]
@@ -87,9 +90,9 @@ impl Api {
 
     fn send(&self, method: &str, path: &str, body: &[u8]) -> std::io::Result<UnixStream> {
         let mut stream = UnixStream::connect(&self.socket)?;
-        stream.set_read_timeout(Some(SILENCE))?;
-        stream.set_write_timeout(Some(SILENCE))?;
         let is_archive = path.starts_with("/build") || path.starts_with("/images/create");
+        stream.set_read_timeout(Some(if is_archive { BUILD_SILENCE } else { SILENCE }))?;
+        stream.set_write_timeout(Some(SILENCE))?;
         let kind = if is_archive { "application/x-tar" } else { "application/json" };
         let length = body.len();
         // In one piece: an engine that refuses at once closes before it has read a second one.
