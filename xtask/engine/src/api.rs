@@ -12,8 +12,8 @@ use serde_json::Value;
 
 /// Longest silence of an engine that answers a question.
 const SILENCE: Duration = Duration::from_secs(120);
-/// Longest silence of an engine that builds or imports: it stores a layer without a word, and an answer of HTTP/1.0 may
-/// come in one piece. Installing Debian's packages takes minutes on a loaded machine.
+/// Longest silence of an engine that builds or imports.
+/// It stores a layer without a word, and installing Debian's packages takes minutes on a loaded machine.
 const BUILD_SILENCE: Duration = Duration::from_secs(900);
 
 /// The engine's socket.
