@@ -65,6 +65,17 @@ async fn program_of_another_lends_no_rights() {
     }
 }
 
+/// Asserts that the canary is printed outside of the sandbox, and not inside.
+async fn only_outside_reads(read: &str) {
+    let own = Command::new("sh").args(["-c", read]).output().unwrap();
+    assert_eq!(String::from_utf8(own.stdout).unwrap(), CANARY);
+    for kind in kinds() {
+        let (_world, workspace) = opened(kind, SandboxNetwork::Open).await;
+        let outcome = exec(&*workspace, read).await;
+        assert!(outcome.exit_code != 0 && !outcome.output.contains(CANARY), "{kind}: {}", outcome.output);
+    }
+}
+
 #[tokio::test]
 async fn shared_memory_of_another_is_unreachable() {
     /// A segment of System V until dropped.
@@ -79,13 +90,7 @@ async fn shared_memory_of_another_is_unreachable() {
     let made = Command::new("perl").args(["-e", &make]).output().unwrap();
     let segment = Segment(String::from_utf8(made.stdout).unwrap());
     let read = format!("perl -e 'shmread({}, $x, 0, 13) or die $!; print $x'", segment.0);
-    let own = Command::new("sh").args(["-c", &read]).output().unwrap();
-    assert_eq!(String::from_utf8(own.stdout).unwrap(), CANARY);
-    for kind in kinds() {
-        let (_world, workspace) = opened(kind, SandboxNetwork::Open).await;
-        let outcome = exec(&*workspace, &read).await;
-        assert!(outcome.exit_code != 0 && !outcome.output.contains(CANARY), "{kind}: {}", outcome.output);
-    }
+    only_outside_reads(&read).await;
 }
 
 #[tokio::test]
@@ -102,11 +107,5 @@ async fn key_of_another_is_unreachable() {
     let key = String::from_utf8(made.stdout).unwrap();
     let read =
         format!("perl -e '$x = \"-\" x 13; syscall({control}, 11, {key}, $x, 13) == 13 or die $!; print $x'");
-    let own = Command::new("sh").args(["-c", &read]).output().unwrap();
-    assert_eq!(String::from_utf8(own.stdout).unwrap(), CANARY);
-    for kind in kinds() {
-        let (_world, workspace) = opened(kind, SandboxNetwork::Open).await;
-        let outcome = exec(&*workspace, &read).await;
-        assert!(outcome.exit_code != 0 && !outcome.output.contains(CANARY), "{kind}: {}", outcome.output);
-    }
+    only_outside_reads(&read).await;
 }
