@@ -1,4 +1,4 @@
-//! Tests of what a command can do to other programs of its user, under each kind of sandbox.
+//! Tests of the effects of a command on other programs of its user, under each kind of sandbox.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, process::Command};
 
