@@ -135,15 +135,17 @@ async fn coding_run_on_a_resident_opens_a_draft() {
 #[tokio::test(flavor = "multi_thread")]
 async fn unfinished_change_on_a_resident_names_its_branch() {
     let hosted = hosted().await;
-    let moves = || vec![bash("echo two >> a.txt && git commit -qam change"), Move::Say("Done.")];
-    let reply = hosted.ask("t", ASK, moves()).await;
+    // Equal commits of one second would have one name, and the second would already be on the host.
+    let moves =
+        |line| vec![bash(&format!("echo {line} >> a.txt && git commit -qam change")), Move::Say("Done.")];
+    let reply = hosted.ask("t", ASK, moves("two")).await;
     let url = format!("{}/acme/app/compare/main...ars/", hosted.world.fake.url());
     assert!(reply.contains(&url), "{reply}");
     hosted.world.fake.protect("acme/app", "ars/*");
-    let reply = hosted.ask("u", ASK, moves()).await;
+    let reply = hosted.ask("u", ASK, moves("three")).await;
     assert!(reply.contains("not pushed to `ars/") && reply.contains("Protected branch"), "{reply}");
     hosted.world.fake.fail("git-receive-pack", Fault::Forbidden);
-    let reply = hosted.ask("v", ASK, moves()).await;
+    let reply = hosted.ask("v", ASK, moves("four")).await;
     assert!(reply.contains("not pushed to `ars/"), "{reply}");
     assert!(hosted.world.fake.repository("acme/app").items.is_empty());
 }
