@@ -3,12 +3,13 @@
 use ars_resident::daemon::SavedCheckpoint;
 use ars_resident::disk::Sample;
 use ars_resident::lifecycle::Resident;
-use ars_resident::names::{BackupId, StrictThreadKey};
+use ars_resident::names::{BackupId, Sha, StrictThreadKey};
 use ars_resident::pool::{Holder, Pool, PoolUser};
 use ars_resident::registry::Record;
+use ars_resident::saved_work::NAMESPACE;
 use ars_resident::thread::Binding;
 use ars_sql::{Migration, Row, Sql, SqlError, Value, migrate};
-use ars_types::UnixMillis;
+use ars_types::{RunId, UnixMillis};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,8 @@ pub const RESIDENT_MIGRATIONS: &[Migration] = &[Migration {
 
 /// Durations of attaches that are kept.
 const ATTACHES_MAX: i64 = 256;
+/// Most checkpoints of a run that a restore looks for.
+const TRIED_MAX: i64 = 32;
 
 /// Writes the row of the resident. The columns that a statement does not name stay.
 const SAVE: &str = "INSERT INTO resident (id, record, lifecycle, pool, operations) VALUES (1, NULL, ?1, '{}', 0) \
@@ -184,13 +187,15 @@ impl<S: Sql> Store<S> {
         Ok(rows.iter().map(|row| row.integer(0)).collect::<Result<_, SqlError>>()?)
     }
 
+    /// Remembers a checkpoint. An answer that was lost is repeated, which changes nothing.
     pub(crate) fn add_checkpoint(
         &self,
         thread: &StrictThreadKey,
         saved: &SavedCheckpoint,
         at: UnixMillis,
     ) -> Result<(), Fault> {
-        let insert = "INSERT INTO checkpoints (thread_key, ref, sha, at) VALUES (?1, ?2, ?3, ?4)";
+        let insert = "INSERT INTO checkpoints (thread_key, ref, sha, at) SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS \
+                      (SELECT 1 FROM checkpoints WHERE thread_key = ?1 AND ref = ?2 AND sha = ?3)";
         let values = [
             thread.as_str().into(),
             saved.git_ref.as_str().into(),
@@ -205,6 +210,27 @@ impl<S: Sql> Store<S> {
         let select = "SELECT ref FROM checkpoints WHERE thread_key = ?1 ORDER BY n DESC LIMIT 1";
         let rows = self.sql.query(select, &[thread.as_str().into()])?;
         Ok(rows.into_iter().next().map(|row| row.into_text(0)).transpose()?)
+    }
+
+    /// Returns the checkpoints that a run made for a thread, newest first.
+    pub(crate) fn checkpoints_of(
+        &self,
+        thread: &StrictThreadKey,
+        run: &RunId,
+    ) -> Result<Vec<(String, Sha)>, Fault> {
+        let select = "SELECT ref, sha FROM checkpoints WHERE thread_key = ?1 AND substr(ref, 1, length(?2)) = ?2 \
+                      ORDER BY n DESC LIMIT ?3";
+        let namespace = format!("{NAMESPACE}/{run}/");
+        let values = [thread.as_str().into(), namespace.as_str().into(), Value::from(TRIED_MAX)];
+        let rows = self.sql.query(select, &values)?;
+        let parse = |row: Row| Some((row.text(0).ok()?.to_owned(), Sha::parse(row.text(1).ok()?).ok()?));
+        Ok(rows.into_iter().filter_map(parse).collect())
+    }
+
+    /// Returns the time of the last checkpoint of any thread.
+    pub(crate) fn last_checkpoint_at(&self) -> Result<Option<UnixMillis>, Fault> {
+        let rows = self.sql.query("SELECT at FROM checkpoints ORDER BY at DESC LIMIT 1", &[])?;
+        Ok(rows.first().map(|row| row.integer(0)).transpose()?)
     }
 
     /// Remembers an archive before its upload.

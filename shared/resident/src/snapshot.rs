@@ -36,7 +36,7 @@ pub struct Snapshot {
     /// Stamp of both archives.
     #[serde(flatten)]
     pub stamp: Stamp,
-    /// Time of the upload.
+    /// Start of the upload.
     pub created_at: UnixMillis,
     /// Archive of the mirror.
     pub mirror_backup_id: BackupId,

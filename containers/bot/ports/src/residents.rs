@@ -7,11 +7,11 @@
 use ars_resident::{
     refusal::Refusal,
     wire::{
-        AttachAnswer, AttachRequest, CheckOutAnswer, CheckOutRequest, DetachAnswer, DetachRequest,
-        ExecAnswer, ExecRequest, OffboardPlan, OffboardReport, OffboardRequest, OnboardAnswer,
-        OnboardRequest, OpAnswer, OpRequest, OpStatus, PushAnswer, PushRequest, ReadAnswer, ReadRequest,
-        RebuildPlan, RebuildRequest, ReconfigureAnswer, ReconfigureRequest, ResidentsAnswer, StatusAnswer,
-        StatusRequest, WriteAnswer, WriteRequest,
+        AttachAnswer, AttachRequest, CheckOutAnswer, CheckOutRequest, CheckpointAnswer, CheckpointRequest,
+        DetachAnswer, DetachRequest, ExecAnswer, ExecRequest, OffboardPlan, OffboardReport, OffboardRequest,
+        OnboardAnswer, OnboardRequest, OpAnswer, OpRequest, OpStatus, PushAnswer, PushRequest, ReadAnswer,
+        ReadRequest, RebuildPlan, RebuildRequest, ReconfigureAnswer, ReconfigureRequest, ResidentsAnswer,
+        RestoreAnswer, StatusAnswer, StatusRequest, WriteAnswer, WriteRequest,
     },
 };
 use async_trait::async_trait;
@@ -112,14 +112,28 @@ pub trait Residents: Send + Sync {
         request: &CheckOutRequest,
         cancel: &CancellationToken,
     ) -> Result<CheckOutAnswer, ResidentsError>;
+
+    /// Saves the tree of a thread as a commit in the mirror. The tree is unchanged.
+    async fn checkpoint(
+        &self,
+        request: &CheckpointRequest,
+        cancel: &CancellationToken,
+    ) -> Result<CheckpointAnswer, ResidentsError>;
+
+    /// Gives a tree without work the content of a run's last checkpoint.
+    async fn restore(
+        &self,
+        request: &CheckpointRequest,
+        cancel: &CancellationToken,
+    ) -> Result<RestoreAnswer, ResidentsError>;
 }
 
 /// The answer to an offboarding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Offboarded {
-    /// What a dry run would remove.
+    /// The parts that a dry run would remove.
     Plan(OffboardPlan),
-    /// What was removed.
+    /// The removed parts, and those that remain.
     Report(OffboardReport),
 }
 

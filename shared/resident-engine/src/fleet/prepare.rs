@@ -152,6 +152,14 @@ async fn check(fleet: &impl Fleet, request: Request<'_>) -> Result<Work, Error> 
             let request: ars_resident::wire::CheckOutRequest = parse_body(body)?;
             object(request.resource.clone(), Call::CheckOut { request }, true)
         }
+        Route::Checkpoint => {
+            let request: ars_resident::wire::CheckpointRequest = parse_body(body)?;
+            object(request.resource.clone(), Call::Checkpoint { request }, true)
+        }
+        Route::Restore => {
+            let request: ars_resident::wire::CheckpointRequest = parse_body(body)?;
+            object(request.resource.clone(), Call::Restore { request }, true)
+        }
     })
 }
 

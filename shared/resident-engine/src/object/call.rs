@@ -5,8 +5,8 @@ use std::rc::Rc;
 use ars_resident::names::{KeyNamespace, StrictThreadKey};
 use ars_resident::registry::Record;
 use ars_resident::wire::{
-    AttachRequest, CheckOutRequest, DebugOp, DetachRequest, ExecRequest, OpName, OpRequest, PushRequest,
-    ReadRequest, WriteRequest, attach_refusal, exec_refusal, op_refusal,
+    AttachRequest, CheckOutRequest, CheckpointRequest, DebugOp, DetachRequest, ExecRequest, OpName,
+    OpRequest, PushRequest, ReadRequest, WriteRequest, attach_refusal, exec_refusal, op_refusal,
 };
 use ars_sql::Sql;
 use serde::{Deserialize, Serialize};
@@ -90,6 +90,16 @@ pub enum Call {
         /// The request.
         request: CheckOutRequest,
     },
+    /// `/checkpoint`
+    Checkpoint {
+        /// The request.
+        request: CheckpointRequest,
+    },
+    /// `/restore`
+    Restore {
+        /// The request.
+        request: CheckpointRequest,
+    },
     /// A debug operation without parameters.
     Debug {
         /// The operation.
@@ -171,6 +181,14 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                 Ok(answer) => streamed(json!(answer)),
                 Err(error) => streamed(json!(error.into_refusal())),
             },
+            Call::Checkpoint { request } => match self.checkpoint(&request).await {
+                Ok(answer) => streamed(json!(answer)),
+                Err(error) => streamed(json!(error.into_refusal())),
+            },
+            Call::Restore { request } => match self.restore(&request).await {
+                Ok(answer) => streamed(json!(answer)),
+                Err(error) => streamed(json!(error.into_refusal())),
+            },
             call => self.plain(call).await.unwrap_or_else(Reply::rejected),
         }
     }
@@ -203,9 +221,12 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             Call::Purge { prefix } => Reply::ok(&self.purge(&prefix).await?),
             Call::Watchdog => Reply::ok(&self.watchdog().await?),
             // Answered above.
-            Call::Attach { .. } | Call::Exec { .. } | Call::Push { .. } | Call::CheckOut { .. } => {
-                Reply::ok(&json!({}))
-            }
+            Call::Attach { .. }
+            | Call::Exec { .. }
+            | Call::Push { .. }
+            | Call::CheckOut { .. }
+            | Call::Checkpoint { .. }
+            | Call::Restore { .. } => Reply::ok(&json!({})),
         }
     }
 }

@@ -248,7 +248,8 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
         };
         let last = self.engine.store.bindings()?.first().map(|binding| binding.last_attach_at);
         let is_current = self.engine.is_image_current(runtime);
-        let inspection = disk.inspection(is_current, self.engine.in_flight(), last);
+        let saved = self.engine.store.last_checkpoint_at()?;
+        let inspection = disk.inspection(is_current, self.engine.in_flight(), last, saved);
         Ok(Ok(Output::Inspected(Box::new(inspection))))
     }
 }

@@ -3,6 +3,7 @@
 mod admin;
 mod attach;
 mod call;
+mod checkpoint;
 mod cycle;
 mod debug;
 mod detach;

@@ -9,6 +9,7 @@ use ars_resident::layout::{CHECKOUT, MIRROR};
 use ars_resident::lifecycle::{Markers, TreesState};
 use ars_resident::names::{BackupId, RuntimeId, Sha};
 use ars_resident::plan::{Operation, PlanStep, Unprivileged, User};
+use ars_resident::saved_work::MESSAGE;
 use ars_resident::thread::{CredentialFile, Deps, TreeCheck};
 
 /// Branches with their commits.
@@ -92,7 +93,11 @@ impl Container {
                 self.checkpoints += 1;
                 let found = self.trees.get_mut(tree).ok_or_else(missing)?;
                 found.is_dirty = false;
-                let git_ref = format!("refs/ars/thread/{}", self.checkpoints);
+                let run = match input {
+                    StepInput::Checkpoint { run: Some(run) } => run.as_str(),
+                    _ => "thread",
+                };
+                let git_ref = format!("refs/ars/{run}/{}", self.checkpoints);
                 let saved =
                     SavedCheckpoint { git_ref, sha: found.sha.clone(), is_new: true, withheld: Vec::new() };
                 Answer::Saved { checkpoint: Some(saved) }
@@ -181,6 +186,7 @@ impl Container {
             ["fetch", ..] if cwd == MIRROR => {
                 *self.mirror.as_mut().ok_or_else(failed)? = host.clone();
             }
+            ["log", ..] => return Ok(command(MESSAGE, 0)),
             ["symbolic-ref", ..] => return Ok(command("main\n", 0)),
             ["rev-parse", .., name] => {
                 let branch = name.trim_start_matches("refs/heads/").trim_end_matches("^{commit}");

@@ -104,7 +104,7 @@ pub struct CommandEnd {
 }
 
 impl CommandEnd {
-    /// Returns the end as the output rules take it. `timeout_ms` is that of the step.
+    /// Returns the end for the output rules. `timeout_ms` is that of the step.
     pub fn captured(self, timeout_ms: i64) -> Captured {
         Captured {
             stdout: self.stdout.into_bytes(),
@@ -159,15 +159,24 @@ pub struct DiskState {
 }
 
 impl DiskState {
-    /// Returns the state as the lifecycle takes it, with the values that only the engine knows.
+    /// Returns the state for the lifecycle, with the values that only the engine knows.
     pub fn inspection(
         self,
         is_image_current: bool,
         in_flight: u32,
         last_attach_at: Option<ars_types::UnixMillis>,
+        last_checkpoint_at: Option<ars_types::UnixMillis>,
     ) -> Inspection {
         let Self { runtime, build: _, markers, free_kib, trees } = self;
-        let runtime = Some(runtime);
-        Inspection { runtime, markers, is_image_current, free_kib, in_flight, last_attach_at, trees }
+        Inspection {
+            runtime: Some(runtime),
+            markers,
+            is_image_current,
+            free_kib,
+            in_flight,
+            last_attach_at,
+            trees,
+            last_checkpoint_at,
+        }
     }
 }

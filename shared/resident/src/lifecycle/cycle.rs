@@ -40,6 +40,9 @@ pub struct Cycle {
     /// Runs of the current step.
     pub(super) tries: u32,
     pub(super) lease_until: UnixMillis,
+    /// Start of the current step. An earlier version did not store it.
+    #[serde(default)]
+    pub(super) begun_at: Option<UnixMillis>,
     /// Time of the next run of a lost step.
     pub(super) retry_at: Option<UnixMillis>,
     /// Deadline of the whole cycle.
@@ -66,6 +69,7 @@ impl Cycle {
             attempt: 0,
             tries: 0,
             lease_until: now,
+            begun_at: None,
             retry_at: None,
             deadline: None,
             bytes: 0,
@@ -117,6 +121,7 @@ impl Cycle {
         self.tries += 1;
         self.retry_at = None;
         self.lease_until = now + budget_ms + LEASE_MARGIN_MS;
+        self.begun_at = Some(now);
         self.bytes_at = now;
         self.touched_at = now;
     }

@@ -192,6 +192,8 @@ pub struct Inspection {
     pub last_attach_at: Option<UnixMillis>,
     /// Unsaved work.
     pub trees: TreesState,
+    /// Time of the last checkpoint of a thread.
+    pub last_checkpoint_at: Option<UnixMillis>,
 }
 
 /// Result of a step that succeeded.
@@ -387,4 +389,7 @@ pub(super) struct Found {
     pub snapshot: Option<Snapshot>,
     pub markers: Markers,
     pub mint_error: Option<String>,
+    /// The snapshot lacks a checkpoint. An earlier version did not store this.
+    #[serde(default)]
+    pub has_new_checkpoint: bool,
 }

@@ -123,7 +123,8 @@ impl Resident {
                 };
                 found.snapshot = Some(Snapshot {
                     stamp: Stamp { git_ref: git_ref.clone(), sha: sha.clone(), lockfile_hash: key.clone() },
-                    created_at: now,
+                    // What changes during the upload is not in the snapshot.
+                    created_at: cycle.begun_at.unwrap_or(now),
                     mirror_backup_id: mirror,
                     checkout_backup_id: checkout,
                 });

@@ -121,7 +121,11 @@ impl Resident {
         {
             return self.still_full(&inspection, now);
         }
-        if self.is_idle(&inspection, now) {
+        // A checkpoint is on the disk of the container only until a snapshot has it.
+        let has_new_checkpoint = inspection
+            .last_checkpoint_at
+            .is_some_and(|at| self.snapshot.as_ref().is_none_or(|snapshot| snapshot.created_at <= at));
+        if !has_new_checkpoint && self.is_idle(&inspection, now) {
             self.cycle = None;
             self.idle_since.get_or_insert(now);
             self.schedules.refresh = Some(now + IDLE_REFRESH_INTERVAL_MS);
@@ -130,6 +134,7 @@ impl Resident {
         self.idle_since = None;
         if let Some(cycle) = &mut self.cycle {
             cycle.found.markers = inspection.markers;
+            cycle.found.has_new_checkpoint = has_new_checkpoint;
         }
         self.enter(Stage::Refreshing, now);
         self.next_step(now)
@@ -190,7 +195,8 @@ impl Resident {
         // A new default branch with the same tree still needs a snapshot with its own stamp.
         let is_renamed =
             self.facts.as_ref().map(|facts| &facts.stamp.git_ref) != cycle.found.git_ref.as_ref();
-        let plan = if plan == RefreshPlan::Unchanged && is_renamed { RefreshPlan::Reuse } else { plan };
+        let needs_snapshot = is_renamed || cycle.found.has_new_checkpoint;
+        let plan = if plan == RefreshPlan::Unchanged && needs_snapshot { RefreshPlan::Reuse } else { plan };
         cycle.rest = plan.steps(has_install);
         if plan == RefreshPlan::Unchanged { self.refresh_succeeded(now) } else { self.next_step(now) }
     }

@@ -7,6 +7,7 @@ mod attach;
 mod command;
 mod cycle;
 mod publish;
+mod restore;
 mod step;
 mod thread;
 
@@ -19,6 +20,7 @@ pub use command::{
 };
 pub use cycle::{CycleContext, MIRROR_MODE, cycle_step};
 pub use publish::{PublishContext, check_out, contains, note_pushed, push, receive};
+pub use restore::{find_checkpoint, restore};
 pub use step::{Operation, PlanStep, Root, Unprivileged, User};
 pub use thread::{
     abandon, check, check_credential, checkpoint, evict, install, kill, sweep_deps, write_credential,

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 
 use super::{
     AttachContext, CycleContext, Operation, PlanStep, PublishContext, User, attach, check_out, contains,
-    cycle_step, evict, exec, exec_timeout_ms, kill, note_pushed, op, push, read, receive, write,
+    cycle_step, evict, exec, exec_timeout_ms, find_checkpoint, kill, note_pushed, op, push, read, receive,
+    restore, write,
 };
 use crate::layout::{CHECKOUT, MIRROR, THREADS};
 use crate::lifecycle::Step;
@@ -182,6 +183,8 @@ fn push_has_no_force_and_no_git_of_the_tree() {
     let from = CheckOutFrom::Branch(branch.clone());
     let mut steps = vec![receive(context), pushed, contains(&sha, &from)];
     steps.extend(note_pushed(context, &branch).into_iter().chain(check_out(context, &from)));
+    steps.push(find_checkpoint(&sha));
+    steps.extend(restore(context, true));
     assert_git_is_safe(&steps);
     for step in &steps {
         let Operation::Git { args, has_credential, .. } = &step.operation else { continue };

@@ -4,6 +4,7 @@ use ars_types::{RefName, UnixMillis};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::daemon::SavedCheckpoint;
 use crate::lifecycle::{DegradedCause, LastRestore, StateWord};
 use crate::names::{Resource, Sha};
 use crate::output::ERROR_EXIT;
@@ -170,6 +171,23 @@ pub struct PushAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckOutAnswer {
     /// The commit of the tree.
+    pub sha: Sha,
+}
+
+/// `POST /checkpoint`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckpointAnswer {
+    /// The checkpoint. `None` if the tree has no work that the code host lacks.
+    pub checkpoint: Option<SavedCheckpoint>,
+}
+
+/// `POST /restore`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RestoreAnswer {
+    /// The name of the checkpoint.
+    #[serde(rename = "ref")]
+    pub git_ref: String,
+    /// Its commit.
     pub sha: Sha,
 }
 

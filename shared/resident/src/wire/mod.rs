@@ -13,16 +13,16 @@ mod view;
 mod wire_tests;
 
 pub use answers::{
-    AttachAnswer, Build, CheckOutAnswer, CredentialState, DetachAnswer, Discards, Evicted, ExecAnswer,
-    Health, Keeps, OffboardPlan, OffboardReport, OnboardAnswer, OpAnswer, OpStatus, PushAnswer, ReadAnswer,
-    RebuildPlan, ReconfigureAnswer, Reprovision, StatusAnswer, TraceStep, WriteAnswer, attach_refusal,
-    exec_refusal, op_refusal,
+    AttachAnswer, Build, CheckOutAnswer, CheckpointAnswer, CredentialState, DetachAnswer, Discards, Evicted,
+    ExecAnswer, Health, Keeps, OffboardPlan, OffboardReport, OnboardAnswer, OpAnswer, OpStatus, PushAnswer,
+    ReadAnswer, RebuildPlan, ReconfigureAnswer, Reprovision, RestoreAnswer, StatusAnswer, TraceStep,
+    WriteAnswer, attach_refusal, exec_refusal, op_refusal,
 };
 pub use debug::{DebugOp, DebugRequest};
 pub use requests::{
-    AttachRequest, CheckOutFrom, CheckOutRequest, DetachRequest, ExecRequest, OffboardRequest,
-    OnboardRequest, OpName, OpRequest, PushRequest, ReadRequest, RebuildRequest, ReconfigureRequest,
-    StatusRequest, WriteRequest, parse_body,
+    AttachRequest, CheckOutFrom, CheckOutRequest, CheckpointRequest, DetachRequest, ExecRequest,
+    OffboardRequest, OnboardRequest, OpName, OpRequest, PushRequest, ReadRequest, RebuildRequest,
+    ReconfigureRequest, StatusRequest, WriteRequest, parse_body,
 };
 pub use routes::{Credential, Route, Scope, authorize};
 pub use view::{

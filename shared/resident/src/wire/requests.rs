@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
-use ars_types::RefName;
+use ars_types::{RefName, RunId};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -262,6 +262,18 @@ pub struct CheckOutRequest {
     pub sha: Sha,
     /// The ref of the code host that contains it.
     pub from: CheckOutFrom,
+}
+
+/// `POST /checkpoint` and `POST /restore`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckpointRequest {
+    /// The resource.
+    pub resource: Resource,
+    /// The thread.
+    pub thread_key: StrictThreadKey,
+    /// The run that the checkpoint is named after.
+    pub run: RunId,
 }
 
 /// A ref of the code host.

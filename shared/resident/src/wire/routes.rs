@@ -63,11 +63,15 @@ pub enum Route {
     Push,
     /// `POST /checkout`
     CheckOut,
+    /// `POST /checkpoint`
+    Checkpoint,
+    /// `POST /restore`
+    Restore,
 }
 
 impl Route {
     /// Every route.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::Health,
         Self::Onboard,
         Self::Offboard,
@@ -84,6 +88,8 @@ impl Route {
         Self::Write,
         Self::Push,
         Self::CheckOut,
+        Self::Checkpoint,
+        Self::Restore,
     ];
 
     /// Returns the path, the only method, and the scope.
@@ -106,6 +112,8 @@ impl Route {
             Self::Write => ("/write", "POST", Scope::Operator),
             Self::Push => ("/push", "POST", Scope::Operator),
             Self::CheckOut => ("/checkout", "POST", Scope::Operator),
+            Self::Checkpoint => ("/checkpoint", "POST", Scope::Operator),
+            Self::Restore => ("/restore", "POST", Scope::Operator),
         }
     }
 
@@ -117,7 +125,16 @@ impl Route {
     /// Returns whether the answer is streamed.
     /// Headers are sent at once, line feeds while the work runs, then one JSON document.
     pub const fn is_streamed(self) -> bool {
-        matches!(self, Self::Attach | Self::Op | Self::Exec | Self::Push | Self::CheckOut)
+        matches!(
+            self,
+            Self::Attach
+                | Self::Op
+                | Self::Exec
+                | Self::Push
+                | Self::CheckOut
+                | Self::Checkpoint
+                | Self::Restore
+        )
     }
 }
 

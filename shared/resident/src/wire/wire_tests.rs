@@ -151,7 +151,16 @@ fn debug_rejects_the_read_token_before_the_fields() {
 #[test]
 fn slow_routes_are_streamed() {
     let streamed: Vec<Route> = Route::ALL.into_iter().filter(|route| route.is_streamed()).collect();
-    assert_eq!(streamed, [Route::Attach, Route::Op, Route::Exec, Route::Push, Route::CheckOut]);
+    let expected = [
+        Route::Attach,
+        Route::Op,
+        Route::Exec,
+        Route::Push,
+        Route::CheckOut,
+        Route::Checkpoint,
+        Route::Restore,
+    ];
+    assert_eq!(streamed, expected);
 }
 
 #[test]

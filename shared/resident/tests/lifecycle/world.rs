@@ -42,6 +42,7 @@ pub struct World {
     pub free_kib: Option<u64>,
     pub in_flight: u32,
     pub last_attach_at: Option<i64>,
+    pub last_checkpoint_at: Option<i64>,
     pub is_image_current: bool,
     /// Answers of the registry and the object storage are lost.
     pub loses_answers: bool,
@@ -80,6 +81,7 @@ impl World {
             free_kib: Some(1 << 22),
             in_flight: 0,
             last_attach_at: None,
+            last_checkpoint_at: None,
             is_image_current: true,
             loses_answers: false,
             runtimes: 0,
@@ -269,6 +271,7 @@ impl World {
                 in_flight: self.in_flight,
                 last_attach_at: self.last_attach_at,
                 trees,
+                last_checkpoint_at: self.last_checkpoint_at,
             })),
             Step::CleanWorkspace | Step::CleanBeforeRestore => {
                 (runtime.mirror, runtime.ready, runtime.is_wrong) = (None, None, false);

@@ -12,7 +12,7 @@ use std::{
 
 use ars_bot_ports::{Repository, WorkspaceError, WorkspaceRequest};
 use ars_resident::names::{Resource, RunBranch, Sha};
-use ars_types::{RefName, ThreadKey};
+use ars_types::{RefName, RunId, ThreadKey};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -43,7 +43,10 @@ pub(super) struct Note {
     /// The last push of the thread.
     #[serde(default)]
     pub(super) pushed: Option<Pushed>,
-    /// The tree was removed without unsaved work.
+    /// The last checkpoint of the thread, while its tree has unsaved work.
+    #[serde(default)]
+    pub(super) saved: Option<Saved>,
+    /// The tree was removed. Work that it had is in the checkpoint.
     pub(super) is_released: bool,
 }
 
@@ -53,6 +56,19 @@ pub(super) struct Pushed {
     /// The branch.
     pub(super) branch: RunBranch,
     /// The commit.
+    pub(super) sha: Sha,
+}
+
+/// A checkpoint of a thread's tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Saved {
+    /// The run that made it.
+    pub(super) run: RunId,
+    /// Its name.
+    #[serde(rename = "ref")]
+    pub(super) git_ref: String,
+    /// Its commit.
     pub(super) sha: Sha,
 }
 

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use ars_bot_ports::{Offboarded, OpReply, Residents, ResidentsError};
 use ars_resident::wire::{
-    AttachAnswer, AttachRequest, CheckOutAnswer, CheckOutRequest, DetachAnswer, DetachRequest, ExecAnswer,
-    ExecRequest, OffboardRequest, OnboardAnswer, OnboardRequest, OpName, OpRequest, PushAnswer, PushRequest,
-    ReadAnswer, ReadRequest, RebuildPlan, RebuildRequest, ReconfigureAnswer, ReconfigureRequest,
-    ResidentsAnswer, Route, StatusAnswer, StatusRequest, WriteAnswer, WriteRequest,
+    AttachAnswer, AttachRequest, CheckOutAnswer, CheckOutRequest, CheckpointAnswer, CheckpointRequest,
+    DetachAnswer, DetachRequest, ExecAnswer, ExecRequest, OffboardRequest, OnboardAnswer, OnboardRequest,
+    OpName, OpRequest, PushAnswer, PushRequest, ReadAnswer, ReadRequest, RebuildPlan, RebuildRequest,
+    ReconfigureAnswer, ReconfigureRequest, ResidentsAnswer, RestoreAnswer, Route, StatusAnswer,
+    StatusRequest, WriteAnswer, WriteRequest,
 };
 use async_trait::async_trait;
 use serde::{Serialize, de::DeserializeOwned};
@@ -186,5 +187,21 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         cancel: &CancellationToken,
     ) -> Result<CheckOutAnswer, ResidentsError> {
         self.post(Route::CheckOut, request, CALL_TIMEOUT + MARGIN, cancel).await
+    }
+
+    async fn checkpoint(
+        &self,
+        request: &CheckpointRequest,
+        cancel: &CancellationToken,
+    ) -> Result<CheckpointAnswer, ResidentsError> {
+        self.post(Route::Checkpoint, request, CALL_TIMEOUT + MARGIN, cancel).await
+    }
+
+    async fn restore(
+        &self,
+        request: &CheckpointRequest,
+        cancel: &CancellationToken,
+    ) -> Result<RestoreAnswer, ResidentsError> {
+        self.post(Route::Restore, request, CALL_TIMEOUT + MARGIN, cancel).await
     }
 }

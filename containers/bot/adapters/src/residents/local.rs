@@ -179,6 +179,8 @@ const fn asks_for_one(route: Route) -> bool {
         | Route::Read
         | Route::Write
         | Route::Push
-        | Route::CheckOut => true,
+        | Route::CheckOut
+        | Route::Checkpoint
+        | Route::Restore => true,
     }
 }

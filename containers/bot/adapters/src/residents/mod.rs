@@ -9,6 +9,7 @@ mod bindings;
 mod client;
 mod confine;
 mod local;
+mod saved;
 mod script;
 mod select;
 mod tokens;

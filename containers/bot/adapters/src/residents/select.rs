@@ -37,11 +37,10 @@ const UNREACHABLE_PAUSE: Duration = Duration::from_secs(30);
 const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
 /// A branch that stands for an unknown one until the tree is attached.
 const NO_BRANCH: &str = "HEAD";
+/// The text about a tree that is made again.
+const TREE_LOST: &str = "the earlier working tree is not on the resident any more";
 /// The error of a tree that a resident does not have any more.
 const TREE_GONE: &str = "the working tree of this thread is not on its resident any more";
-/// The error of a restore on a resident.
-const ON_RESIDENT: &str =
-    "the working tree of this thread is on a resident, whose checkpoints cannot be restored yet";
 /// The error of a viewed tree that was removed.
 const TREE_RELEASED: &str = "the working tree of this thread had no unsaved work and was removed: the next message of \
                              the thread makes it again";
@@ -99,11 +98,16 @@ impl ResidentWorkspaces {
         ResidentTree::new(Arc::clone(&self.residents), self.notes.clone(), thread.clone(), note, may_attach)
     }
 
-    fn workspace(&self, tree: ResidentTree, note: String) -> Arc<dyn Workspace> {
+    fn workspace(
+        &self,
+        tree: ResidentTree,
+        note: String,
+        restored_from: Option<String>,
+    ) -> Arc<dyn Workspace> {
         let sandbox = self.local.sandbox().filter(|_| self.places.are_local);
         let placement = Placement { tree: TreePlace::Resident, sandbox, note: Some(note) };
         let Note { repository, origin, .. } = tree.note();
-        Arc::new(ResidentWorkspace { repository, origin, tree, placement })
+        Arc::new(ResidentWorkspace { repository, origin, tree, placement, restored_from })
     }
 
     /// Opens the tree that a thread has on a resident.
@@ -128,7 +132,7 @@ impl ResidentWorkspaces {
             Ok(head) => {
                 let text = self.shown(&note, &format!("{}@{}", note.bound, short(head.trim())), None);
                 let tree = self.tree(request.thread, note, request.purpose);
-                Ok(self.workspace(tree, text))
+                Ok(self.workspace(tree, text, None))
             }
             Err(error) => match request.purpose {
                 OpenFor::View => Err(error),
@@ -158,9 +162,13 @@ impl ResidentWorkspaces {
             Ok(_) => matches!(&error, WorkspaceError::Infra(text) if needs_attach(text)),
         };
         match (is_gone, request.purpose) {
-            (true, OpenFor::Run) => {
-                let lost = "the earlier working tree is not on the resident any more";
-                self.restart_with(note, request, Some(lost), cancel).await
+            (true, OpenFor::Run) => self.restart_with(note, request, Some(TREE_LOST), cancel).await,
+            (true, OpenFor::Resume) if note.saved.is_some() => {
+                self.start(note, request, Some(TREE_LOST), cancel).await.map_err(|unfit| match unfit {
+                    Unfit::Failed(error) => error,
+                    Unfit::NotNow(reason) => WorkspaceError::Infra(format!("{reason}: try again later")),
+                    Unfit::NotOnboarded => WorkspaceError::Infra(TREE_GONE.to_owned()),
+                })
             }
             (true, _) => Err(WorkspaceError::Infra(TREE_GONE.to_owned())),
             (false, _) => Err(error),
@@ -229,10 +237,14 @@ impl ResidentWorkspaces {
                 answer.git_ref
             ))));
         }
-        tree.adopt(&answer, cancel).await.map_err(Unfit::Failed)?;
+        let returned = tree.adopt(&answer, cancel).await.map_err(Unfit::Failed)?;
         let extra = lost.filter(|_| was_made(&answer));
-        let text = self.shown(&tree.note(), &tree.place(&answer), Some((&status, &answer, extra)));
-        Ok(self.workspace(tree, text))
+        if extra.is_some() && request.purpose == OpenFor::Resume && returned.is_none() {
+            return Err(Unfit::Failed(WorkspaceError::Infra(TREE_GONE.to_owned())));
+        }
+        let place = tree.place(&answer, returned.as_ref());
+        let text = self.shown(&tree.note(), &place, Some((&status, &answer, extra)));
+        Ok(self.workspace(tree, text, returned.map(|saved| saved.git_ref)))
     }
 
     /// Returns the text about a tree on a resident.
@@ -352,7 +364,7 @@ impl WorkspaceProvider for ResidentWorkspaces {
         cancel: &CancellationToken,
     ) -> Result<Checkpoint, WorkspaceError> {
         match self.note(thread).await? {
-            Some(_) => Err(WorkspaceError::Refused(ON_RESIDENT.to_owned())),
+            Some(note) => self.tree(thread, note, OpenFor::Run).restore(run, cancel).await,
             None => self.local.restore(thread, run, cancel).await,
         }
     }
@@ -397,6 +409,7 @@ fn new_note(places: &ResidentPlaces, repository: &Repository, git_ref: Option<&R
         bound: RefName::parse(NO_BRANCH).ok()?,
         base: Sha::parse(NO_COMMIT).ok()?,
         pushed: None,
+        saved: None,
         is_released: false,
     })
 }

@@ -1,4 +1,4 @@
-//! One thread's tree on a resident: calls, and what follows a rejected one.
+//! One thread's tree on a resident: calls, and the handling of a rejected one.
 //!
 //! A call that needs an attach is repeated once after it. A command is never repeated, because it may have run. A
 //! container that was replaced twice without a success between is a failure.
@@ -27,7 +27,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    bindings::{Note, Notes, Pushed},
+    bindings::{Note, Notes, Pushed, Saved},
     script::{self, Head},
 };
 
@@ -248,19 +248,24 @@ impl ResidentTree {
         }
         let bound = self.note().bound;
         let answer = self.attach(Some(&bound), cancel).await.map_err(|error| of_error(&error))?;
-        self.adopt(&answer, cancel).await?;
+        let returned = self.adopt(&answer, cancel).await?;
         if was_made(&answer) {
-            lock(&self.notices).push(format!(
-                "[the working tree was made again at {}: changes that were not committed before are not in it ({})]",
-                self.place(&answer),
-                why.error()
-            ));
+            let lost = match returned {
+                Some(_) => "changes after this checkpoint, ignored files and secrets are not in it",
+                None => "changes that were not committed before are not in it",
+            };
+            let place = self.place(&answer, returned.as_ref());
+            let notice = format!("[the working tree was made again at {place}: {lost} ({})]", why.error());
+            lock(&self.notices).push(notice);
         }
         Ok(())
     }
 
     /// Returns branch and commit of an adopted tree, for people.
-    pub(super) fn place(&self, answer: &AttachAnswer) -> String {
+    pub(super) fn place(&self, answer: &AttachAnswer, returned: Option<&Saved>) -> String {
+        if let Some(Saved { git_ref, sha, .. }) = returned {
+            return format!("{git_ref}@{}", short(sha.as_str()));
+        }
         match self.note().pushed.filter(|_| was_made(answer)) {
             Some(Pushed { branch, sha }) => format!("{branch}@{}", short(sha.as_str())),
             None => format!("{}@{}", answer.git_ref, short(answer.sha.as_str())),
@@ -303,7 +308,8 @@ impl ResidentTree {
         let request = PushRequest { resource, thread_key, sha: sha.clone(), branch: branch.clone() };
         let answer = self.file_call(cancel, || Box::pin(self.residents.push(&request, cancel))).await?;
         if answer.pushed {
-            self.store(Note { pushed: Some(Pushed { branch, sha }), ..self.note() }).await?;
+            // The code host has newer commits than the last checkpoint.
+            self.store(Note { pushed: Some(Pushed { branch, sha }), saved: None, ..self.note() }).await?;
         }
         Ok(answer)
     }
@@ -322,41 +328,35 @@ impl ResidentTree {
     }
 
     /// Gives a new tree the commits that the thread pushed.
-    /// A branch that the code host does not have any more is forgotten.
-    async fn return_to(
-        &self,
-        pushed: Pushed,
-        answer: &AttachAnswer,
-        cancel: &CancellationToken,
-    ) -> Result<(), WorkspaceError> {
+    /// Returns `false` if the code host does not have the branch any more.
+    async fn return_to(&self, pushed: Pushed, cancel: &CancellationToken) -> Result<bool, WorkspaceError> {
         let Pushed { branch, sha } = pushed;
         let (resource, thread_key) = (self.note().resource, self.thread.clone());
         let request = CheckOutRequest { resource, thread_key, sha, from: CheckOutFrom::Branch(branch) };
         // Not `check_out`, which could attach again without an end.
         match self.residents.check_out(&request, cancel).await {
-            Ok(_) => self.store(Note { is_released: false, ..self.note() }).await,
-            Err(ResidentsError::Refused(refusal)) if refusal.token() == Token::UnknownRef => {
-                let base = answer.sha.clone();
-                self.store(Note { pushed: None, base, is_released: false, ..self.note() }).await
-            }
+            Ok(_) => Ok(true),
+            Err(ResidentsError::Refused(refusal)) if refusal.token() == Token::UnknownRef => Ok(false),
             Err(error) => Err(of_error(&error)),
         }
     }
 
     /// Notes an attached tree, and hides the service's own folder in it from git.
+    /// A new tree gets the work of the thread. Returns the checkpoint that it was made from.
     pub(super) async fn adopt(
         &self,
         answer: &AttachAnswer,
         cancel: &CancellationToken,
-    ) -> Result<(), WorkspaceError> {
+    ) -> Result<Option<Saved>, WorkspaceError> {
         let is_new = was_made(answer) || self.note().is_released;
         let note = {
             let mut note = lock(&self.note);
             note.bound = answer.git_ref.clone();
-            // Without its pushed commits the tree is not the thread's yet, and the next run makes it anew.
-            note.is_released = is_new && note.pushed.is_some();
-            // The base of pushed commits is that of the tree in which they were made.
-            if was_made(answer) && note.pushed.is_none() {
+            let has_work = note.pushed.is_some() || note.saved.is_some();
+            // Without its earlier work the tree is not the thread's yet, and the next run makes it anew.
+            note.is_released = is_new && has_work;
+            // The base of earlier work is that of the tree in which it was made.
+            if was_made(answer) && !has_work {
                 note.base = answer.sha.clone();
             }
             note.clone()
@@ -373,10 +373,33 @@ impl ResidentTree {
             let request = ExecRequest { resource, thread_key, command, timeout_ms };
             self.residents.exec(&request, cancel).await.map_err(|error| of_error(&error))?;
         }
-        match self.note().pushed.filter(|_| is_new) {
-            Some(pushed) => self.return_to(pushed, answer, cancel).await,
-            None => Ok(()),
+        if is_new { self.return_all(answer, cancel).await } else { Ok(None) }
+    }
+
+    /// Gives a new tree the pushed commits of the thread, and then the work that was not pushed.
+    async fn return_all(
+        &self,
+        answer: &AttachAnswer,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Saved>, WorkspaceError> {
+        let mut note = self.note();
+        let had_work = note.pushed.is_some() || note.saved.is_some();
+        if let Some(pushed) = note.pushed.clone()
+            && !self.return_to(pushed, cancel).await?
+        {
+            note.pushed = None;
         }
+        if let Some(saved) = note.saved.take() {
+            note.saved = self.return_work(saved, answer, cancel).await?;
+        }
+        if had_work {
+            note.is_released = false;
+            if note.pushed.is_none() && note.saved.is_none() {
+                note.base = answer.sha.clone();
+            }
+            self.store(note.clone()).await?;
+        }
+        Ok(note.saved)
     }
 
     /// Detaches the thread after its run. A tree with unsaved work stays.
@@ -392,6 +415,10 @@ impl ResidentTree {
             Ok(answer) if answer.released => {
                 let mut note = self.note();
                 note.is_released = true;
+                if !force {
+                    // The tree was clean.
+                    note.saved = None;
+                }
                 if let Err(error) = self.store(note).await {
                     tracing::warn!(%error, "the release of a tree was not noted");
                 }
@@ -404,7 +431,7 @@ impl ResidentTree {
         }
     }
 
-    async fn store(&self, note: Note) -> Result<(), WorkspaceError> {
+    pub(super) async fn store(&self, note: Note) -> Result<(), WorkspaceError> {
         lock(&self.note).clone_from(&note);
         let (notes, key) = (self.notes.clone(), self.key.clone());
         let written = tokio::task::spawn_blocking(move || notes.write(&key, &note)).await;
@@ -448,7 +475,9 @@ fn of_refusal(refusal: &Refusal) -> WorkspaceError {
     match refusal.token() {
         Token::PathEscape => WorkspaceError::PathEscape(text),
         Token::ReadFailed => WorkspaceError::NotFound(text),
-        Token::Invalid | Token::WriteFailed | Token::UnknownRef => WorkspaceError::Refused(text),
+        Token::Invalid | Token::WriteFailed | Token::UnknownRef | Token::OpRefused => {
+            WorkspaceError::Refused(text)
+        }
         _ => WorkspaceError::Infra(match refusal.reason() {
             Some(reason) if !text.contains(reason) => format!("{text} ({reason})"),
             _ => text,

@@ -3,8 +3,8 @@
 use std::{num::NonZeroU64, time::Duration};
 
 use ars_bot_ports::{
-    Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, LINE_BYTES, Placement, PushOutcome, Release,
-    SearchHit, Workspace, WorkspaceError,
+    Checkpoint, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, LINE_BYTES, Placement, PushOutcome,
+    Release, SearchHit, Workspace, WorkspaceError,
 };
 use ars_codehost::diff::Commit;
 use ars_resident::{
@@ -12,7 +12,7 @@ use ars_resident::{
     output::{TIMEOUT_EXIT, WRITE_MAX_CHARS},
     wire::{CheckOutFrom, ReadRequest, WriteRequest},
 };
-use ars_types::RefName;
+use ars_types::{RefName, RunId};
 use async_trait::async_trait;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use regex::bytes::Regex;
@@ -46,6 +46,8 @@ pub(super) struct ResidentWorkspace {
     /// The origin, without credentials.
     pub(super) origin: String,
     pub(super) placement: Placement,
+    /// The checkpoint from which a lost tree was made again.
+    pub(super) restored_from: Option<String>,
 }
 
 impl ResidentWorkspace {
@@ -146,6 +148,18 @@ impl Workspace for ResidentWorkspace {
         let no_number = || WorkspaceError::Refused("there is no pull request #0".to_owned());
         let number = NonZeroU64::new(pull_request).ok_or_else(no_number)?;
         self.tree.check_out(sha_of(commit)?, CheckOutFrom::PullRequest(number), cancel).await
+    }
+
+    fn restored_from(&self) -> Option<&str> {
+        self.restored_from.as_deref()
+    }
+
+    async fn checkpoint(
+        &self,
+        run: &RunId,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Checkpoint>, WorkspaceError> {
+        self.tree.checkpoint(run, cancel).await
     }
 
     fn placement(&self) -> Placement {

@@ -286,4 +286,20 @@ impl Residents for MemoryResidents {
     ) -> Result<CheckOutAnswer, ResidentsError> {
         Err(ResidentsError::Busy)
     }
+
+    async fn checkpoint(
+        &self,
+        _request: &CheckpointRequest,
+        _cancel: &CancellationToken,
+    ) -> Result<CheckpointAnswer, ResidentsError> {
+        Err(ResidentsError::Busy)
+    }
+
+    async fn restore(
+        &self,
+        _request: &CheckpointRequest,
+        _cancel: &CancellationToken,
+    ) -> Result<RestoreAnswer, ResidentsError> {
+        Err(ResidentsError::Busy)
+    }
 }
