@@ -7,6 +7,8 @@ mod changes;
 mod crashes;
 mod friction;
 mod hostile;
+#[path = "../../../../containers/bot/adapters/tests/residents/onboard.rs"]
+mod onboarding;
 mod processes;
 mod residents;
 mod reviews;

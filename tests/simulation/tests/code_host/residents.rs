@@ -1,27 +1,21 @@
 //! Coding and review runs in trees of a resident end on the code host as those in local trees do.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use ars_auth::Restrictions;
 use ars_bot_adapters::residents::{
     LocalTransport, PROBE_TIMEOUT, ResidentPlaces, ResidentWorkspaces, ResidentsClient,
 };
 use ars_bot_ports::{Repository, Residents};
-use ars_resident::{
-    lifecycle::StateWord,
-    names::Resource,
-    wire::{Live, OnboardRequest},
-};
+use ars_resident::{names::Resource, wire::Live};
 use ars_testkit::github::Fault;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use crate::onboarding::{RESOURCE, onboard};
 use crate::support::{Move, World, adapter, bash, fake_host, trees, world_of};
 
-const RESOURCE: &str = "repo:acme/app";
 const ASK: &str = "agent:coding repo:acme/app mend it";
-/// Time in which the repository is provisioned on a slow machine.
-const PATIENCE: Duration = Duration::from_secs(90);
 
 struct Hosted {
     world: World,
@@ -51,32 +45,11 @@ async fn hosted() -> Hosted {
         world: world_of(vec![], Restrictions::default(), (fake, host, folder), workspaces),
         residents,
     };
-    hosted.onboard().await;
+    onboard(&*hosted.residents, "make test").await;
     hosted
 }
 
 impl Hosted {
-    async fn onboard(&self) {
-        let request: OnboardRequest = serde_json::from_value(json!({
-            "resource": RESOURCE, "defaultRef": "main", "commands": { "test": "make test", "build": "true" },
-        }))
-        .unwrap();
-        let never = CancellationToken::new();
-        self.residents.onboard(&request, &never).await.unwrap();
-        let warm = async {
-            loop {
-                let list = self.residents.list(&never).await.unwrap();
-                let Live::View(view) = &list.residents[0].live else { panic!("it does not answer") };
-                assert_ne!(view.state, StateWord::Down, "{:?}", view.reason);
-                if view.state == StateWord::Warm {
-                    return;
-                }
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, warm).await.unwrap();
-    }
-
     /// Asks, and asserts that the run worked on the resident. Returns the replies.
     async fn ask(&self, thread: &str, text: &str, moves: Vec<Move>) -> String {
         self.world.script(moves);

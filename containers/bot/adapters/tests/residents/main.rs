@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod checkpoints;
+mod onboard;
 mod places;
 mod publish;
 mod support;

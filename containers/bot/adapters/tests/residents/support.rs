@@ -11,20 +11,14 @@ use ars_bot_ports::{
     ExecOutcome, ExecRequest, OpenFor, Repository, Residents, Workspace, WorkspaceError, WorkspaceProvider,
     WorkspaceRequest,
 };
-use ars_resident::{
-    names::Resource,
-    wire::{Live, OffboardRequest, OnboardRequest},
-};
+use ars_resident::{names::Resource, wire::OffboardRequest};
 use ars_types::{SandboxKind, ThreadKey};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-/// Time in which a cycle ends on a slow machine.
-const PATIENCE: Duration = Duration::from_secs(90);
-/// Interval at which a condition is tried.
-const POLL: Duration = Duration::from_millis(20);
-pub const RESOURCE: &str = "repo:acme/app";
+pub use crate::onboard::RESOURCE;
+use crate::onboard::onboard;
 
 pub struct World {
     pub folder: TempDir,
@@ -104,26 +98,7 @@ impl World {
 
     /// Onboards the repository and waits until it is warm.
     pub async fn onboard(&self) {
-        let request: OnboardRequest = serde_json::from_value(json!({
-            "resource": RESOURCE,
-            "defaultRef": "main",
-            "commands": {"test": "test -f src/lib.txt", "build": "true"},
-        }))
-        .unwrap();
-        let never = CancellationToken::new();
-        self.residents.onboard(&request, &never).await.unwrap();
-        let warm = async {
-            loop {
-                let list = self.residents.list(&never).await.unwrap();
-                match &list.residents[0].live {
-                    Live::View(view) if view.state.as_str() == "warm" => return,
-                    Live::View(view) => assert_ne!(view.state.as_str(), "down", "{:?}", view.reason),
-                    Live::Unreachable(error) => panic!("{}", error.error),
-                }
-                tokio::time::sleep(POLL).await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, warm).await.unwrap();
+        onboard(&*self.residents, "test -f src/lib.txt").await;
     }
 
     /// Makes the resident fetch.
