@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use ars_resident::daemon::{Answer, FailureKind, StepInput};
-use ars_resident::plan::{PublishContext, check_out, contains, note_pushed, push, receive};
+use ars_resident::plan::{PublishContext, check_out, contains, fetch_ref, note_pushed, push, receive};
 use ars_resident::refusal::{Refusal, Token};
 use ars_resident::wire::{CheckOutAnswer, CheckOutRequest, PushAnswer, PushRequest};
 use ars_sql::Sql;
@@ -16,6 +16,8 @@ use crate::{Error, Host, TokenUse};
 
 /// Git's words about a token that the code host does not accept.
 const TOKEN_REJECTED: &str = "Authentication failed";
+/// Git's words about a ref that the code host does not have.
+const REF_MISSING: &str = "couldn't find remote ref";
 /// Begins a line of the code host.
 const REMOTE_MARK: &str = "remote: ";
 /// Most lines of git that a reason quotes.
@@ -71,9 +73,13 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         if !is_contained(&mut steps, request).await? {
             let minted = self.host.mint(&record.resource, TokenUse::Fetch, true).await;
             steps.token = minted.ok().flatten().map(|minted| minted.credential);
-            let fetched = steps.fetch(&self.host.origin(&record.resource)).await;
-            fetched.map_err(|error| error.into_refusal(Token::OpFailed))?;
-            if !is_contained(&mut steps, request).await? {
+            let fetch = fetch_ref(from, steps.token.is_some());
+            let has_ref = match steps.run(fetch, StepInput::None).await {
+                Ok(_) => true,
+                Err(StepError::Step { failure, .. }) if failure.stderr.contains(REF_MISSING) => false,
+                Err(error) => return Err(error.into_refusal(Token::OpFailed).into()),
+            };
+            if !has_ref || !is_contained(&mut steps, request).await? {
                 let detail = format!("the code host has no commit {sha} there any more");
                 return Err(Refusal::new(Token::UnknownRef, &detail).into());
             }

@@ -81,12 +81,21 @@ fn check_out_fetches_only_an_unknown_commit() {
     world.platform.borrow_mut().steps.clear();
     fail(&world, "commit-find", "");
     assert_eq!(check_out(&mut world), json!({ "sha": sha(7) }));
-    assert_eq!(world.platform.borrow().steps, ["commit-find", "fetch", known[0], known[1], known[2]]);
+    assert_eq!(world.platform.borrow().steps, ["commit-find", "fetch-ref", known[0], known[1], known[2]]);
     for _ in 0..2 {
         fail(&world, "commit-find", "");
     }
     let body = check_out(&mut world);
     assert!(error(&body).starts_with("unknown-ref: "), "{body}");
+    for (words, token) in [
+        ("fatal: couldn't find remote ref refs/pull/7/head", "unknown-ref: "),
+        ("fatal: unable to access 'https://host/': 503", "op-failed at fetch-ref: "),
+    ] {
+        fail(&world, "commit-find", "");
+        fail(&world, "fetch-ref", words);
+        let body = check_out(&mut world);
+        assert!(error(&body).starts_with(token), "{body}");
+    }
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub use command::{
     EXEC_TIMEOUT_DEFAULT_MS, EXEC_TIMEOUT_MAX_MS, OP_TIMEOUT_MS, exec, exec_timeout_ms, op, read, write,
 };
 pub use cycle::{CycleContext, MIRROR_MODE, cycle_step};
-pub use publish::{PublishContext, check_out, contains, note_pushed, push, receive};
+pub use publish::{PublishContext, check_out, contains, fetch_ref, note_pushed, push, receive};
 pub use restore::{find_checkpoint, restore};
 pub use step::{Operation, PlanStep, Root, Unprivileged, User};
 pub use thread::{

@@ -57,7 +57,7 @@ pub fn push(origin: &str, sha: &Sha, branch: &RunBranch, has_token: bool) -> Pla
     PlanStep::root("push", push).within(FETCH_TIMEOUT_MS).locked()
 }
 
-/// Returns the steps that note a push in the mirror and in the tree, whose commits then count as saved.
+/// Returns the steps that note a push in the mirror and in the tree. Its commits then count as saved.
 pub fn note_pushed(context: PublishContext<'_>, branch: &RunBranch) -> [PlanStep; 2] {
     let PublishContext { thread, git_ref, user, sha } = context;
     let from = CheckOutFrom::Branch(branch.clone());
@@ -67,6 +67,14 @@ pub fn note_pushed(context: PublishContext<'_>, branch: &RunBranch) -> [PlanStep
         PlanStep::root("push-note-mirror", note(MIRROR, from.in_mirror())).locked(),
         PlanStep::of("push-note", User::pool(user), note(&tree(thread, git_ref), from.in_tree())),
     ]
+}
+
+/// Returns the step that fetches one ref of the code host. Other refs of the mirror stay as they are.
+pub fn fetch_ref(from: &CheckOutFrom, has_token: bool) -> PlanStep {
+    let name = from.in_mirror();
+    let refs = format!("+{name}:{name}");
+    let fetch = remote_git(MIRROR, &["fetch", "--no-tags", "origin", &refs], has_token);
+    PlanStep::root("fetch-ref", fetch).within(FETCH_TIMEOUT_MS).locked()
 }
 
 /// Returns the step that succeeds if the mirror's ref contains the commit.
