@@ -2,6 +2,8 @@
 
 use std::{ffi::OsString, io, path::PathBuf, sync::Arc};
 
+use ars_resident::daemon::RefusedHost;
+
 /// The folders of one program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
@@ -39,6 +41,11 @@ pub trait Confined: Send + Sync + 'static {
 
     /// Returns more environment variables of the program, such as the address of a proxy.
     fn variables(&self) -> Vec<(OsString, OsString)> {
+        Vec::new()
+    }
+
+    /// Returns the hosts that a proxy refused the program so far, each once.
+    fn refused(&self) -> Vec<RefusedHost> {
         Vec::new()
     }
 }

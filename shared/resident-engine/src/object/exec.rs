@@ -1,5 +1,6 @@
 //! `/exec`, `/read` and `/write`: calls on the tree of an attached thread.
 
+use std::mem;
 use std::rc::Rc;
 
 use ars_resident::daemon::{Answer, SecretText, StepInput};
@@ -29,13 +30,15 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         let step = exec(&binding.thread_key, &binding.git_ref, user, request.command, timeout_ms);
         let mut steps = Steps::new(self);
         match steps.run(step, StepInput::None).await {
-            Ok(Answer::Command(end)) => {
+            Ok(Answer::Command(mut end)) => {
+                let refused = mem::take(&mut end.refused);
                 let streams = streams(&end.captured(timeout_ms), Some(EXEC_TIMEOUT_MAX_MS));
                 Ok(ExecAnswer {
                     stdout: streams.stdout,
                     stderr: streams.stderr,
                     exit_code: streams.exit_code,
                     truncated: streams.truncated,
+                    refused,
                 })
             }
             Ok(_) => Err(Refusal::new(Token::Internal, "the command has no result").into()),

@@ -1,4 +1,4 @@
-//! A simulated container with its disk: what each operation of a plan does and answers.
+//! A simulated container with its disk: the effect and the answer of each operation of a plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,8 @@ pub fn sha(number: u64) -> Sha {
 
 fn command(stdout: &str, exit_code: i32) -> Answer {
     let (stdout, stderr) = (stdout.to_owned(), String::new());
-    Answer::Command(CommandEnd { stdout, stderr, exit_code, timed_out: false, free_kib: None })
+    let refused = Vec::new();
+    Answer::Command(CommandEnd { stdout, stderr, exit_code, timed_out: false, free_kib: None, refused })
 }
 
 impl Container {

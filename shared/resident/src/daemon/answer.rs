@@ -101,6 +101,21 @@ pub struct CommandEnd {
     /// Free space after a failure, if it could be read.
     #[serde(default)]
     pub free_kib: Option<u64>,
+    /// Hosts that its proxy refused. An image without a proxy has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<RefusedHost>,
+}
+
+/// A host that a command could not reach, because the list of hosts does not allow it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedHost {
+    /// The host.
+    pub host: String,
+    /// The reason.
+    pub reason: String,
+    /// The setting that allows it, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setting: Option<String>,
 }
 
 impl CommandEnd {

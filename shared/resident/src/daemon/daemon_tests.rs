@@ -61,6 +61,7 @@ fn failures_keep_their_class() {
         exit_code,
         timed_out,
         free_kib: None,
+        refused: Vec::new(),
     };
     assert_eq!(end(Ok(Answer::Command(command(0, false)))), Ok(Answer::Command(command(0, false))));
     for (result, class) in [

@@ -13,7 +13,7 @@ mod status;
 #[cfg(test)]
 mod daemon_tests;
 
-pub use answer::{Answer, CommandEnd, DiskState, Materialised, SavedCheckpoint};
+pub use answer::{Answer, CommandEnd, DiskState, Materialised, RefusedHost, SavedCheckpoint};
 pub use credential::{GitCredential, SecretText};
 pub use event::{FailureKind, HEARTBEAT_INTERVAL_MS, StepEnd, StepEvent, StepFailure};
 pub use request::{CancelRequest, Header, Job, StepInput, StepRequest, Transfer};

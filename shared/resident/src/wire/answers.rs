@@ -4,7 +4,7 @@ use ars_types::{RefName, UnixMillis};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::daemon::SavedCheckpoint;
+use crate::daemon::{RefusedHost, SavedCheckpoint};
 use crate::lifecycle::{DegradedCause, LastRestore, StateWord};
 use crate::names::{Resource, Sha};
 use crate::output::ERROR_EXIT;
@@ -137,6 +137,9 @@ pub struct ExecAnswer {
     pub exit_code: i32,
     /// A stream was cut.
     pub truncated: bool,
+    /// Hosts that the proxy of the command refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<RefusedHost>,
 }
 
 /// `POST /read`
@@ -322,7 +325,7 @@ pub struct ReconfigureAnswer {
     pub record: Record,
 }
 
-/// `POST /rebuild`: the plan, and for a real one what was done.
+/// `POST /rebuild`: the plan, and for a real one its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RebuildPlan {

@@ -25,4 +25,4 @@ pub(super) const HANDOVER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Bytes of the commands of a push.
 pub(super) const MAX_PUSH_COMMANDS_BYTES: usize = 64 << 10;
 /// Refused hosts that one run reports.
-pub(super) const MAX_REPORTED: usize = 32;
+pub(crate) const MAX_REPORTED: usize = 32;

@@ -31,5 +31,6 @@ pub use policy::EgressSettings;
 pub use rule::{HostRule, RuleError};
 
 pub(crate) use gate::{Gate, GateKind, Way};
+pub(crate) use limits::MAX_REPORTED;
 pub(crate) use policy::Scope;
 pub(crate) use run::RunEgress;

@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, io, sync::Arc};
 
+use ars_resident::daemon::RefusedHost;
 use ars_sandboxd::{Confine, Confined, Place};
 
 use crate::{
@@ -24,23 +25,24 @@ struct SandboxedProgram {
     access: Access,
     /// Its proxy, which ends with it.
     gate: Option<Gate>,
+    /// The refusals of the proxy.
+    egress: Option<Arc<RunEgress>>,
 }
 
 impl Confine for SandboxConfine {
     fn confine(&self, place: &Place) -> io::Result<Arc<dyn Confined>> {
         let Commands { sandbox, gate, egress, logins, .. } = &*self.commands;
         let scope = Scope { agent: None, repository: Some(&self.repository), origin: self.origin.as_deref() };
-        let gate = match gate.filter(|_| place.has_network) {
-            Some(kind) => Some(Gate::open(&RunEgress::new(egress, scope, logins), kind)?),
-            None => None,
-        };
+        let kind = gate.filter(|_| place.has_network);
+        let egress = kind.map(|_| RunEgress::new(egress, scope, logins));
+        let gate = kind.zip(egress.as_ref()).map(|(kind, egress)| Gate::open(egress, kind)).transpose()?;
         let access = Access {
             writable: place.writable.clone(),
             readable: place.readable.clone(),
             temporary: place.temporary.clone(),
             reach: Reach::of(gate.as_ref(), sandbox.network(), place.has_network),
         };
-        Ok(Arc::new(SandboxedProgram { sandbox: Arc::clone(sandbox), access, gate }))
+        Ok(Arc::new(SandboxedProgram { sandbox: Arc::clone(sandbox), access, gate, egress }))
     }
 }
 
@@ -56,5 +58,15 @@ impl Confined for SandboxedProgram {
     fn variables(&self) -> Vec<(OsString, OsString)> {
         let variables = self.gate.iter().flat_map(Gate::variables);
         variables.map(|(name, value)| (name.into(), value.into())).collect()
+    }
+
+    fn refused(&self) -> Vec<RefusedHost> {
+        let refused = self.egress.iter().flat_map(|egress| egress.take_refused());
+        let report = |refused: ars_bot_ports::RefusedHost| RefusedHost {
+            host: refused.host,
+            reason: refused.reason,
+            setting: refused.setting,
+        };
+        refused.map(report).collect()
     }
 }

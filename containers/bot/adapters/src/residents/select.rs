@@ -107,7 +107,8 @@ impl ResidentWorkspaces {
         let sandbox = self.local.sandbox().filter(|_| self.places.are_local);
         let placement = Placement { tree: TreePlace::Resident, sandbox, note: Some(note) };
         let Note { repository, origin, .. } = tree.note();
-        Arc::new(ResidentWorkspace { repository, origin, tree, placement, restored_from })
+        let known_refused = Mutex::default();
+        Arc::new(ResidentWorkspace { repository, origin, tree, placement, restored_from, known_refused })
     }
 
     /// Opens the tree that a thread has on a resident.

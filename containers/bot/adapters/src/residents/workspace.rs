@@ -1,13 +1,19 @@
 //! The workspace of a thread on a resident.
 
-use std::{num::NonZeroU64, time::Duration};
+use std::{
+    collections::BTreeSet,
+    num::NonZeroU64,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use ars_bot_ports::{
     Checkpoint, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, LINE_BYTES, Placement, PushOutcome,
-    Release, SearchHit, Workspace, WorkspaceError,
+    RefusedHost, Release, SearchHit, Workspace, WorkspaceError,
 };
 use ars_codehost::diff::Commit;
 use ars_resident::{
+    daemon,
     names::{RunBranch, Sha, TreePath},
     output::{TIMEOUT_EXIT, WRITE_MAX_CHARS},
     wire::{CheckOutFrom, ReadRequest, WriteRequest},
@@ -22,7 +28,10 @@ use super::{
     script::{ESCAPED, MISSING, OTHER_KIND, quoted, resolving, words},
     tree::{Executed, ResidentTree},
 };
-use crate::workspace::{Capture, compile_pattern};
+use crate::{
+    egress::MAX_REPORTED,
+    workspace::{Capture, compile_pattern},
+};
 
 /// Settings before every subcommand of git.
 const SAFE_GIT: &str = "env GIT_CONFIG_GLOBAL=/dev/null GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 \
@@ -48,6 +57,8 @@ pub(super) struct ResidentWorkspace {
     pub(super) placement: Placement,
     /// The checkpoint from which a lost tree was made again.
     pub(super) restored_from: Option<String>,
+    /// Hosts that the reader of the run knows as refused.
+    pub(super) known_refused: Mutex<BTreeSet<String>>,
 }
 
 impl ResidentWorkspace {
@@ -59,6 +70,16 @@ impl ResidentWorkspace {
             OTHER_KIND => WorkspaceError::Refused(format!("{path} is not a regular file")),
             code => WorkspaceError::Infra(format!("exit {code}: {}", ars_events::clean(errors, 200))),
         }
+    }
+
+    /// Returns the refused hosts that no earlier command of the run reported.
+    fn new_refused(&self, refused: Vec<daemon::RefusedHost>) -> Vec<RefusedHost> {
+        let mut known = self.known_refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new =
+            |host: &daemon::RefusedHost| known.len() < MAX_REPORTED && known.insert(host.host.clone());
+        let new = refused.into_iter().filter(is_new);
+        new.map(|daemon::RefusedHost { host, reason, setting }| RefusedHost { host, reason, setting })
+            .collect()
     }
 
     /// Writes a file that a route of residents cannot carry: other bytes than text, or another name.
@@ -236,7 +257,8 @@ impl Workspace for ResidentWorkspace {
         let timed_out = answer.exit_code == TIMEOUT_EXIT && !answer.stderr.is_empty();
         let (output, is_cut) = output.into_text();
         let truncated = is_cut || answer.truncated;
-        Ok(ExecOutcome { exit_code: answer.exit_code, output, truncated, timed_out, refused: Vec::new() })
+        let refused = self.new_refused(answer.refused);
+        Ok(ExecOutcome { exit_code: answer.exit_code, output, truncated, timed_out, refused })
     }
 
     async fn git(

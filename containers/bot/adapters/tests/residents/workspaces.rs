@@ -165,6 +165,22 @@ async fn commands_are_confined_and_bounded() {
     assert_eq!((answer.output.as_slice(), answer.truncated), (b"one\nt".as_slice(), true));
 }
 
+/// The reader of a run learns once which host a command of it could not reach.
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_host_is_reported_once() {
+    let world = World::new();
+    world.onboard().await;
+    let tree = world.open("t").await;
+    let command = "curl -sS http://elsewhere.invalid/ >&2";
+    let ended = exec(&*tree, command).await;
+    let hosts: Vec<_> = ended.refused.iter().map(|refused| refused.host.as_str()).collect();
+    assert_eq!(hosts, ["elsewhere.invalid"], "{ended:?}");
+    assert!(ended.refused[0].setting.is_some(), "{ended:?}");
+    assert_eq!(exec(&*tree, command).await.refused, []);
+    let again = world.again("t", OpenFor::Run).await.unwrap();
+    assert_eq!(exec(&*again, command).await.refused.len(), 1, "each run has its own reader");
+}
+
 /// A stopped run leaves no command, and its unsaved work is a checkpoint.
 #[tokio::test(flavor = "multi_thread")]
 async fn stopped_run_leaves_no_command() {

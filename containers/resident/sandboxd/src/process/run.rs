@@ -14,7 +14,7 @@ use std::{
     sync::Arc,
 };
 
-use ars_resident::output::TIMEOUT_EXIT;
+use ars_resident::{daemon::RefusedHost, output::TIMEOUT_EXIT};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use tokio::{
     io::{Interest, unix::AsyncFd},
@@ -40,12 +40,14 @@ use crate::{
 const SIGNAL_BASE: i32 = 128;
 
 /// The end of a program.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Ended {
     /// 128 + signal if a signal ended it, 124 after the timeout.
     pub(crate) exit_code: i32,
     /// The step had to stop.
     pub(crate) stopped: Option<Why>,
+    /// Hosts that its proxy refused.
+    pub(crate) refused: Vec<RefusedHost>,
 }
 
 /// Runs a program until it ends or the step must stop.
@@ -73,7 +75,8 @@ pub(crate) async fn run(
     }
     let status = launched.child.wait().await.context(&name)?;
     let exit_code = if stopped == Some(Why::TimedOut) { TIMEOUT_EXIT } else { exit_code(status) };
-    Ok(Ended { exit_code, stopped })
+    let refused = confined.map_or_else(Vec::new, |confined| confined.refused());
+    Ok(Ended { exit_code, stopped, refused })
 }
 
 fn prepare(

@@ -64,6 +64,7 @@ pub(super) async fn shell(
                 exit_code: NO_SPACE_EXIT,
                 timed_out: false,
                 free_kib: runtime.free_kib(),
+                refused: Vec::new(),
             }));
         }
         Err(failure) => return Err(failure),
@@ -82,8 +83,9 @@ pub(super) async fn shell(
 }
 
 fn finish(step: &StepContext<'_>, ended: Ended, heads: &Heads) -> Result<Answer> {
+    let stopped = ended.stopped;
     let end = command_end(step, ended, heads);
-    match ended.stopped {
+    match stopped {
         Some(Why::Cancelled) => Err(StepFailure {
             exit_code: Some(end.exit_code),
             stdout: end.stdout,
@@ -103,5 +105,6 @@ pub(super) fn command_end(step: &StepContext<'_>, ended: Ended, heads: &Heads) -
         exit_code: ended.exit_code,
         timed_out: ended.stopped == Some(Why::TimedOut),
         free_kib: if ended.exit_code == 0 { None } else { step.runtime.free_kib() },
+        refused: ended.refused,
     }
 }

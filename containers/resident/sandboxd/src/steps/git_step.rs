@@ -78,6 +78,7 @@ fn end(output: &GitOutput) -> CommandEnd {
         exit_code: output.exit_code,
         timed_out: false,
         free_kib: None,
+        refused: Vec::new(),
     }
 }
 
