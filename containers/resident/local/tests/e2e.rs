@@ -314,7 +314,8 @@ fn host(world: PathBuf) {
         folder: tempfile::tempdir_in(&world).unwrap(),
         runtime: tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap(),
     };
-    hosted.onboard();
+    let onboarded = hosted.onboard();
+    assert_eq!(onboarded["state"], "onboarding", "{onboarded:#}");
     hosted.warm();
     hosted.thread(Route::Attach, "load:1", json!({ "refHint": "main" }));
     let written = hosted.thread(Route::Write, "load:1", json!({ "path": "notes.txt", "content": "work\n" }));
@@ -330,7 +331,9 @@ fn progress(world: &Path) -> (u64, String) {
         let state: Value = serde_json::from_str(&text).ok()?;
         Some((state["attempts"].as_u64()?, state["cycle"]["step"].as_str().unwrap_or("none").to_owned()))
     };
-    database.exists().then(read).flatten().unwrap_or_default()
+    // Before it has a log, another connection would lock its creator out.
+    let has_log = database.with_extension("sqlite3-wal").exists();
+    has_log.then(read).flatten().unwrap_or_default()
 }
 
 /// Kills a process at a number of started steps, and continues in this process.

@@ -46,6 +46,32 @@ const FONT_CONFIGURATION: &str = r#"<?xml version="1.0"?>
 </fontconfig>
 "#;
 
+/// Starts of chromedriver. One ends at once where the free port that it found for IPv4 is taken for IPv6.
+const STARTS: usize = 5;
+
+/// Starts chromedriver, and returns it with its port, or nothing if it ended before it had one.
+async fn start_driver(fonts: &Path) -> Option<(Child, String)> {
+    let mut driver = Command::new("chromedriver")
+        .arg("--port=0")
+        .env("FONTCONFIG_FILE", fonts)
+        .env("TZ", "UTC")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("chromedriver is installed (apt package chromium-driver)");
+    let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+    let port = loop {
+        let line = lines.next_line().await.unwrap()?;
+        if let Some((_, port)) = line.split_once("started successfully on port ") {
+            break port.trim_end_matches('.').to_owned();
+        }
+    };
+    // Its output must not fill the pipe.
+    tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+    Some((driver, port))
+}
+
 /// One browser with one page.
 pub struct Browser {
     client: Client,
@@ -65,24 +91,14 @@ impl Browser {
         let cache = profile.path().join("fonts").display().to_string();
         assert!(Path::new(FONTS).is_dir(), "{FONTS} is missing (apt package fonts-dejavu-core)");
         std::fs::write(&fonts, FONT_CONFIGURATION.replace("FONTS", FONTS).replace("CACHE", &cache)).unwrap();
-        let mut driver = Command::new("chromedriver")
-            .arg("--port=0")
-            .env("FONTCONFIG_FILE", &fonts)
-            .env("TZ", "UTC")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()
-            .expect("chromedriver is installed (apt package chromium-driver)");
-        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
-        let port = loop {
-            let line = lines.next_line().await.unwrap().expect("chromedriver tells its port");
-            if let Some((_, port)) = line.split_once("started successfully on port ") {
-                break port.trim_end_matches('.').to_owned();
+        let mut started = None;
+        for _ in 0..STARTS {
+            started = start_driver(&fonts).await;
+            if started.is_some() {
+                break;
             }
-        };
-        // Its output must not fill the pipe.
-        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        }
+        let (driver, port) = started.expect("chromedriver tells its port");
         let client = Client::builder().no_proxy().build().unwrap();
         let mut flags = FLAGS.split(' ').map(str::to_owned).collect::<Vec<_>>();
         flags.push(format!("--user-data-dir={}", profile.path().display()));
