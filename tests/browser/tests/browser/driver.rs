@@ -46,7 +46,7 @@ const FONT_CONFIGURATION: &str = r#"<?xml version="1.0"?>
 </fontconfig>
 "#;
 
-/// Starts of chromedriver. One ends at once where the free port that it found for IPv4 is taken for IPv6.
+/// Starts of chromedriver. One ends at once where its free IPv4 port is taken for IPv6.
 const STARTS: usize = 5;
 
 /// Starts chromedriver, and returns it with its port, or nothing if it ended before it had one.
