@@ -29,8 +29,8 @@ pub struct Probe<'a> {
     pub path: &'a str,
     /// `POST` instead of `GET`.
     pub is_post: bool,
-    /// A header.
-    pub header: Option<(&'a str, &'a str)>,
+    /// Headers.
+    pub headers: &'a [(&'a str, &'a str)],
     /// Limit of the answer's body.
     pub max_bytes: usize,
     /// Timeout for head and body, each.
@@ -79,7 +79,7 @@ impl Upstream {
         }
         let url = self.address(&format!("http://bot{}", probe.path));
         let request = Request::new_with_str_and_init(&url, &init)?;
-        if let Some((name, value)) = probe.header {
+        for (name, value) in probe.headers {
             request.headers().set(name, value)?;
         }
         let response = self.send(&request).await?;

@@ -1,8 +1,10 @@
 //! The code host: addresses of repositories, and tokens for one repository each.
 //!
-//! The key of the app stays in the Worker. Not here: how a token reaches git (`ars_resident::daemon`).
+//! The key of the app stays in the Worker. Not here: the permissions of a token (`ars_resident_engine::mint_body`), and
+//! how it reaches git (`ars_resident::daemon`).
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use ars_auth::Secret;
 use ars_codehost::Host;
@@ -10,10 +12,9 @@ use ars_codehost::app::{InstallationToken, TokenCache, pkcs8_of_pem, signed_toke
 use ars_platform::{Outbound, now, parse_time, post_json, sign_rs256, text_binding};
 use ars_resident::daemon::{GitCredential, SecretText};
 use ars_resident::names::Resource;
-use ars_resident_engine::{Minted, fleet::Membership};
+use ars_resident_engine::{Minted, TokenUse, fleet::Membership, mint_body};
 use ars_types::RepoSlug;
 use serde::Deserialize;
-use serde_json::json;
 use worker::Env;
 
 /// The variable with the base address of the code host. Unset: the public one.
@@ -45,7 +46,9 @@ pub enum Minting {
 impl std::fmt::Display for Minting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Absent => f.write_str("the installation does not contain the repository"),
+            Self::Absent => {
+                f.write_str("the installation does not contain the repository, or it was renamed")
+            }
             Self::Failed(text) => f.write_str(text),
         }
     }
@@ -62,7 +65,8 @@ struct App {
 pub struct CodeHost {
     base: String,
     app: Option<App>,
-    tokens: RefCell<TokenCache>,
+    /// One cache per use, so that no use gets the permissions of another.
+    tokens: RefCell<BTreeMap<TokenUse, TokenCache>>,
 }
 
 #[derive(Deserialize)]
@@ -95,19 +99,24 @@ impl CodeHost {
         format!("{}/{}.git", self.base, resource.slug())
     }
 
-    /// Returns a token for one repository; `None` without an app. `may_be_cached` permits an earlier one.
+    /// Returns a token for one repository and use; `None` without an app.
+    /// `may_be_cached` permits an earlier one.
     ///
     /// # Errors
     /// No token was minted.
-    pub async fn mint(&self, resource: &Resource, may_be_cached: bool) -> Result<Option<Minted>, Minting> {
+    pub async fn mint(
+        &self,
+        resource: &Resource,
+        usage: TokenUse,
+        may_be_cached: bool,
+    ) -> Result<Option<Minted>, Minting> {
         let Some(app) = &self.app else { return Ok(None) };
         let slug = RepoSlug::parse(resource.slug()).map_err(|_| Minting::Absent)?;
-        let cached = self.tokens.borrow().get(&slug, now()).filter(|_| may_be_cached).cloned();
-        let token = match cached {
+        let token = match self.cached(&slug, usage).filter(|_| may_be_cached) {
             Some(token) => token,
             None => {
-                let token = self.fresh(app, &slug).await?;
-                self.tokens.borrow_mut().put(slug, token.clone());
+                let token = self.fresh(app, &slug, usage).await?;
+                self.tokens.borrow_mut().entry(usage).or_default().put(slug, token.clone());
                 token
             }
         };
@@ -121,14 +130,18 @@ impl CodeHost {
 
     /// Proves by a mint that the installation contains a repository.
     pub async fn membership(&self, resource: &Resource) -> Membership {
-        match self.mint(resource, false).await {
+        match self.mint(resource, TokenUse::Fetch, false).await {
             Ok(Some(_)) => Membership::Proven,
             Ok(None) => Membership::Unconfigured,
             Err(failed) => Membership::Absent(failed.to_string()),
         }
     }
 
-    async fn fresh(&self, app: &App, slug: &RepoSlug) -> Result<InstallationToken, Minting> {
+    fn cached(&self, slug: &RepoSlug, usage: TokenUse) -> Option<InstallationToken> {
+        self.tokens.borrow().get(&usage)?.get(slug, now()).cloned()
+    }
+
+    async fn fresh(&self, app: &App, slug: &RepoSlug, usage: TokenUse) -> Result<InstallationToken, Minting> {
         let failed = |text: &str| Minting::Failed(text.to_owned());
         let host = Host::parse(&self.base).ok_or_else(|| failed("CODE_HOST_URL is no address of a host"))?;
         let key = pkcs8_of_pem(&app.key).ok_or_else(|| failed("the key of the app cannot be read"))?;
@@ -137,15 +150,12 @@ impl CodeHost {
         let jwt = signed_token(&input, &signature.map_err(|_| failed("the key of the app cannot sign"))?);
         let url = format!("{}/app/installations/{}/access_tokens", host.api_base(), app.installation);
         let bearer = format!("Bearer {jwt}");
-        let name = slug.as_str().rsplit('/').next().unwrap_or_default();
         let headers = [
             ("authorization", bearer.as_str()),
             ("accept", "application/vnd.github+json"),
             ("user-agent", "agent-request-service"),
         ];
-        // The tree of a thread holds this token, so it has no other permission of the app.
-        let permissions = json!({ "metadata": "read", "contents": "write" });
-        let document = json!({ "repositories": [name], "permissions": permissions }).to_string();
+        let document = mint_body(slug, usage).to_string();
         let (max_bytes, timeout_ms) = (MINT_MAX_BYTES, MINT_MS);
         let outbound = Outbound { url: &url, headers: &headers, document: &document, max_bytes, timeout_ms };
         match post_json(outbound).await.map_err(Minting::Failed)? {

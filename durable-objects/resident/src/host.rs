@@ -13,7 +13,6 @@ use ars_resident::daemon::{
 };
 use ars_resident::disk::Sample;
 use ars_resident::names::{BackupId, Resource, RuntimeId, StrictThreadKey};
-use ars_resident::plan::Operation;
 use ars_resident::pool::POOL_USERS_MAX;
 use ars_resident_engine::{DeletedObjects, Host, HostError, Minted, RegistryCall, Started, TokenUse};
 use ars_types::UnixMillis;
@@ -183,8 +182,8 @@ impl PlatformHost {
 
     async fn perform(&self, request: &StepRequest, progress: &dyn Fn(u64)) -> Result<StepEnd, HostError> {
         let daemon = self.daemon()?;
-        if let (StepInput::Download { from: Transfer::Engine, .. }, Operation::Extract { backup, .. }) =
-            (&request.input, &request.step.operation)
+        if let (StepInput::Download { from: Transfer::Engine, .. }, Some(backup)) =
+            (&request.input, request.step.operation.received())
         {
             self.offer(&daemon, backup, progress).await?;
         }
@@ -268,12 +267,11 @@ impl Host for PlatformHost {
     async fn mint(
         &self,
         resource: &Resource,
-        // One token serves each use: it has the permissions of pushes.
-        _: TokenUse,
+        usage: TokenUse,
         may_be_cached: bool,
     ) -> Result<Option<Minted>, HostError> {
         self.code_host
-            .mint(resource, may_be_cached)
+            .mint(resource, usage, may_be_cached)
             .await
             .map_err(|failed| HostError::Failed(failed.to_string()))
     }

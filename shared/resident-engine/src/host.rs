@@ -35,8 +35,8 @@ pub struct Minted {
     pub expires_at: Option<UnixMillis>,
 }
 
-/// The use of a token of the code host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The use of a token of the code host, which decides its permissions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TokenUse {
     /// Fetches into the mirror.
     Fetch,

@@ -11,6 +11,7 @@
 mod error;
 pub mod fleet;
 mod host;
+mod mint;
 mod object;
 mod registry;
 mod store;
@@ -18,6 +19,7 @@ mod sync;
 
 pub use error::{Error, Fault};
 pub use host::{DeletedObjects, Host, HostError, Minted, Started, TokenUse};
+pub use mint::mint_body;
 pub use object::{Activity, Call, Engine, Reply};
 pub use registry::{REGISTRY_MIGRATIONS, Registry, RegistryCall, RegistryReply};
 pub use store::RESIDENT_MIGRATIONS;

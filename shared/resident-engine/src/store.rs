@@ -1,5 +1,7 @@
 //! The state of one resident as SQL. Every method is synchronous: a change has no `await` inside.
 
+mod deps_archives;
+
 use ars_resident::daemon::SavedCheckpoint;
 use ars_resident::disk::Sample;
 use ars_resident::lifecycle::Resident;
@@ -16,10 +18,13 @@ use serde::{Deserialize, Serialize};
 use crate::Fault;
 
 /// Migrations of a resident, `migrations/resident/`.
-pub const RESIDENT_MIGRATIONS: &[Migration] = &[Migration {
-    name: "0001_resident",
-    sql: include_str!("../../../migrations/resident/0001_resident.sql"),
-}];
+pub const RESIDENT_MIGRATIONS: &[Migration] = &[
+    Migration { name: "0001_resident", sql: include_str!("../../../migrations/resident/0001_resident.sql") },
+    Migration {
+        name: "0002_deps_archives",
+        sql: include_str!("../../../migrations/resident/0002_deps_archives.sql"),
+    },
+];
 
 /// Durations of attaches that are kept.
 const ATTACHES_MAX: i64 = 256;
@@ -36,7 +41,7 @@ const BIND: &str = "INSERT INTO threads (thread_key, binding, last_attach_at, cr
     last_attach_at = excluded.last_attach_at, credential = excluded.credential";
 const RECENT: &str = "SELECT ms FROM attaches ORDER BY n DESC";
 /// Tables that a removed resident empties.
-const TABLES: [&str; 4] = ["threads", "attaches", "checkpoints", "backups"];
+const TABLES: [&str; 5] = ["threads", "attaches", "checkpoints", "backups", "deps_archives"];
 
 /// The token in a tree, without the token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -231,6 +236,18 @@ impl<S: Sql> Store<S> {
     pub(crate) fn last_checkpoint_at(&self) -> Result<Option<UnixMillis>, Fault> {
         let rows = self.sql.query("SELECT at FROM checkpoints ORDER BY at DESC LIMIT 1", &[])?;
         Ok(rows.first().map(|row| row.integer(0)).transpose()?)
+    }
+
+    /// Returns the number of checkpoints of all threads.
+    pub(crate) fn checkpoint_count(&self) -> Result<u32, Fault> {
+        let rows = self.sql.query("SELECT count(*) FROM checkpoints", &[])?;
+        let count = rows.first().map(|row| row.integer(0)).transpose()?;
+        Ok(count.and_then(|count| u32::try_from(count).ok()).unwrap_or_default())
+    }
+
+    /// Forgets all checkpoints: their mirror is discarded.
+    pub(crate) fn forget_checkpoints(&self) -> Result<(), Fault> {
+        Ok(self.sql.execute("DELETE FROM checkpoints", &[])?)
     }
 
     /// Remembers an archive before its upload.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::names::{CommandName, TableCommand};
 
 /// A command without effect, where a repository has none.
-const NO_OP: &str = "true";
+pub const NO_OP: &str = "true";
 /// Text of the test script that `npm init` writes.
 const NPM_PLACEHOLDER: &str = "no test specified";
 /// First version of yarn with the option `--immutable`.

@@ -19,8 +19,14 @@ pub const CHECKOUT: &str = "/workspace/checkout";
 pub const DEPS: &str = "/workspace/deps";
 /// Trees of threads.
 pub const THREADS: &str = "/workspace/threads";
+/// The folder of the spare tree. Only root can enter it.
+pub const SPARES: &str = "/workspace/spares";
+/// The spare tree.
+pub const SPARE: &str = "/workspace/spares/tree";
 /// Checkouts of operations.
 pub const OPS: &str = "/workspace/ops";
+/// Folders for temporary files, one for each user.
+pub const TEMPORARIES: &str = "/workspace/tmp";
 /// Markers and credentials, readable for root only.
 pub const STATE: &str = "/workspace/.resident";
 /// The one-shot credential file of git.

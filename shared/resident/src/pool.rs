@@ -86,12 +86,24 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Allocates the lowest free user, or returns the user that the holder has.
-    pub fn allocate(&mut self, holder: &Holder) -> Result<Allocation, Refusal> {
+    /// Returns whether no thread or operation has the user.
+    pub fn is_free(&self, user: PoolUser) -> bool {
+        !self.holders.contains_key(&user)
+    }
+
+    /// Returns the highest free user, which others get last.
+    pub fn highest_free(&self) -> Option<PoolUser> {
+        PoolUser::all().filter(|user| self.is_free(*user)).last()
+    }
+
+    /// Returns the holder's user, or allocates the preferred one, else the lowest free one.
+    pub fn allocate(&mut self, holder: &Holder, preferred: Option<PoolUser>) -> Result<Allocation, Refusal> {
         if let Some(user) = self.user_of(holder) {
             return Ok(Allocation { user, is_fresh: false });
         }
-        let Some(user) = PoolUser::all().find(|user| !self.holders.contains_key(user)) else {
+        let preferred = preferred.filter(|user| self.is_free(*user));
+        let lowest_free = || PoolUser::all().find(|user| self.is_free(*user));
+        let Some(user) = preferred.or_else(lowest_free) else {
             let detail = format!("all {POOL_USERS_MAX} users are in use; wait until a run or operation ends");
             return Err(Refusal::new(Token::UserPoolExhausted, &detail));
         };
@@ -160,7 +172,7 @@ mod tests {
                     holders.retain(|other| *other != holder);
                 } else {
                     let was_held = holders.contains(&holder);
-                    match pool.allocate(&holder) {
+                    match pool.allocate(&holder, PoolUser::all().nth(number.into())) {
                         Ok(allocation) => prop_assert_eq!(allocation.is_fresh, !was_held),
                         Err(refusal) => {
                             prop_assert_eq!(refusal.status(), 429);

@@ -102,7 +102,7 @@ pub struct TreeCheck {
     pub is_readable: bool,
     /// Tracked files have changes.
     pub has_tracked_changes: bool,
-    /// There are untracked files.
+    /// There are untracked files, or tracked ones that git does not compare.
     pub has_untracked: bool,
     /// There are commits that no remote-tracking ref contains.
     pub has_unpushed: bool,

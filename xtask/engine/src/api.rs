@@ -90,7 +90,8 @@ impl Api {
 
     fn send(&self, method: &str, path: &str, body: &[u8]) -> std::io::Result<UnixStream> {
         let mut stream = UnixStream::connect(&self.socket)?;
-        let is_archive = path.starts_with("/build") || path.starts_with("/images/create");
+        let is_archive = ["/build", "/images/create"].iter().any(|start| path.starts_with(start))
+            || path.contains("/archive?");
         stream.set_read_timeout(Some(if is_archive { BUILD_SILENCE } else { SILENCE }))?;
         stream.set_write_timeout(Some(SILENCE))?;
         let kind = if is_archive { "application/x-tar" } else { "application/json" };

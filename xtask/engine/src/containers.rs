@@ -33,6 +33,8 @@ pub struct Run<'a> {
     pub read_only: bool,
     /// Replaces the image's own command.
     pub entrypoint: Option<&'a [&'a str]>,
+    /// An archive that is extracted at the root before the start.
+    pub files: Option<&'a [u8]>,
 }
 
 impl Engine {
@@ -82,10 +84,14 @@ impl Engine {
         }
         let made = self.api().post("/containers/create", &body)?.json()?;
         let id = made["Id"].as_str().context("the engine made a container without an id")?.to_owned();
-        let started = self.api().post(&format!("/containers/{id}/start"), &json!({}))?;
-        if !started.is_success() {
-            self.remove(&id)?;
-            anyhow::bail!("{}", started.complaint());
+        let files = run.files.map(|files| ("PUT", format!("/containers/{id}/archive?path=/"), files));
+        let start = ("POST", format!("/containers/{id}/start"), &b"{}"[..]);
+        for (method, path, body) in files.into_iter().chain([start]) {
+            let answer = self.api().call(method, &path, body)?;
+            if !answer.is_success() {
+                self.remove(&id)?;
+                anyhow::bail!("{}", answer.complaint());
+            }
         }
         match self.port(&id) {
             Ok(port) => Ok((id, port)),

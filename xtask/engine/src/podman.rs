@@ -33,6 +33,8 @@ const NO_PROCESS: &str = "0";
 const WATCHER: &str = "conmon";
 /// Takes Docker's command line, as far as wrangler speaks it.
 const COMMAND_LINE: &str = "docker";
+/// The file with the name of the storage driver.
+const DRIVER: &str = "driver";
 /// Bytes of a path that the kernel takes as a socket's.
 const SOCKET_PATH_LIMIT: usize = 107;
 
@@ -137,37 +139,90 @@ fn program(pid: &str) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/exe")).ok()
 }
 
+/// How podman stores images and containers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Driver {
+    /// A container has a layer of its own above those of its image.
+    Overlay,
+    /// A container begins with a copy of its image: seconds, and no feature of the kernel.
+    Copies,
+}
+
+impl Driver {
+    /// Returns its name for podman.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Overlay => "overlay",
+            Self::Copies => "vfs",
+        }
+    }
+
+    /// Returns the folder of its images and containers. Podman rejects one that another driver wrote.
+    const fn folder(self) -> &'static str {
+        match self {
+            Self::Overlay => "overlay",
+            Self::Copies => "root",
+        }
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        [Self::Overlay, Self::Copies].into_iter().find(|driver| driver.name() == name)
+    }
+}
+
 /// Where our podman keeps everything.
 #[derive(Debug)]
 struct Home {
     dir: PathBuf,
+    driver: Driver,
 }
 
 impl Home {
     fn make(cache: &Path) -> Result<Self> {
-        let home = Self { dir: cache.join("engine") };
-        for folder in ["root", "run", "tmp", "networks"] {
+        let mut home = Self { dir: cache.join("engine"), driver: Driver::Overlay };
+        for folder in ["run", "tmp", "networks"] {
             let path = home.dir.join(folder);
             let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
             made.with_context(|| format!("cannot create {}", path.display()))?;
         }
         for (name, text) in home.files()? {
-            let path = home.dir.join(name);
-            // Written once: another service may be reading it.
-            if fs::read_to_string(&path).ok().as_deref() != Some(&text) {
-                fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-            }
+            home.write(name, &text)?;
         }
+        let known = fs::read_to_string(home.dir.join(DRIVER)).ok();
+        home.driver = match known.as_deref().and_then(Driver::parse) {
+            Some(driver) => driver,
+            None => home.choose_driver()?,
+        };
+        home.write(COMMAND_LINE, &home.script())?;
         let script = home.dir.join(COMMAND_LINE);
         fs::set_permissions(&script, Permissions::from_mode(0o755))?;
         Ok(home)
     }
 
+    fn write(&self, name: &str, text: &str) -> Result<()> {
+        let path = self.dir.join(name);
+        // Written once: another service may be reading it.
+        if fs::read_to_string(&path).ok().as_deref() != Some(text) {
+            fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Has podman try the faster driver, which not every file system supports, and keeps the choice.
+    fn choose_driver(&self) -> Result<Driver> {
+        let tried = self.said(&["info", "--format={{.Store.GraphDriverName}}"]);
+        let is_overlay = tried.is_ok_and(|name| name.trim() == Driver::Overlay.name());
+        let driver = if is_overlay { Driver::Overlay } else { Driver::Copies };
+        self.write(DRIVER, driver.name())?;
+        Ok(driver)
+    }
+
     fn podman(&self) -> Command {
         let mut podman = Command::new("podman");
         podman.env("CONTAINERS_CONF", self.dir.join("containers.conf"));
-        podman.arg("--root").arg(self.dir.join("root")).arg("--runroot").arg(self.dir.join("run"));
-        podman.args(["--storage-driver", "vfs"]);
+        podman.arg("--root").arg(self.dir.join(self.driver.folder()));
+        podman.arg("--runroot").arg(self.dir.join("run"));
+        podman.args(["--storage-driver", self.driver.name()]);
         podman
     }
 
@@ -212,7 +267,7 @@ impl Home {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    fn files(&self) -> Result<[(&'static str, String); 4]> {
+    fn files(&self) -> Result<[(&'static str, String); 3]> {
         let place = |name: &str| serde_json::to_string(&self.dir.join(name).to_string_lossy());
         // crun fails with mixed control groups of version 1 and 2, which only systemd would manage. Podman's default
         // limits exceed those a container may raise.
@@ -236,22 +291,43 @@ impl Home {
             "subnets": [{"subnet": bridge::SUBNET, "gateway": bridge::GATEWAY}],
             "ipam_options": {"driver": "host-local"},
         });
-        // wrangler asks for two things of Docker's that this podman does not know, and hands the Dockerfile on a pipe.
+        Ok([("containers.conf", conf), ("hosts", hosts), ("networks/ars.json", network.to_string())])
+    }
+
+    /// Returns the program that accepts Docker's command line.
+    /// wrangler asks for two things of Docker's that this podman does not know, and hands the Dockerfile on a pipe.
+    fn script(&self) -> String {
         let quoted =
             |name: &str| format!("'{}'", self.dir.join(name).to_string_lossy().replace('\'', "'\\''"));
-        let script = format!(
+        format!(
             "#!/bin/sh\n# Written by cargo xtask.\nexport CONTAINERS_CONF={conf}\nfor word do\n  shift\n  \
              case $word in --load | --provenance=*) ;; *) set -- \"$@\" \"$word\" ;; esac\ndone\n\
-             cat | podman --root {root} --runroot {run} --storage-driver vfs \"$@\"\n",
+             cat | podman --root {root} --runroot {run} --storage-driver {driver} \"$@\"\n",
             conf = quoted("containers.conf"),
-            root = quoted("root"),
+            root = quoted(self.driver.folder()),
             run = quoted("run"),
+            driver = self.driver.name(),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drivers_have_names_and_folders_of_their_own() {
+        assert_eq!(
+            (Driver::parse("overlay"), Driver::parse("vfs")),
+            (Some(Driver::Overlay), Some(Driver::Copies))
         );
-        Ok([
-            (COMMAND_LINE, script),
-            ("containers.conf", conf),
-            ("hosts", hosts),
-            ("networks/ars.json", network.to_string()),
-        ])
+        assert_eq!(Driver::parse(""), None);
+        assert_ne!(Driver::Overlay.folder(), Driver::Copies.folder());
+        let home = Home { dir: "/it's".into(), driver: Driver::Copies };
+        let script = home.script();
+        assert!(
+            script.contains("--root '/it'\\''s/root'") && script.contains("--storage-driver vfs"),
+            "{script}"
+        );
     }
 }

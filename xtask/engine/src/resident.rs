@@ -1,10 +1,10 @@
 //! The image of residents on this machine: the stage `small` of `containers/resident/Dockerfile`.
 //!
 //! Its base is a Debian that is set up here, because a machine without a registry of images must be able to build it.
-//! A deployment builds the last stage on the public base instead.
+//! A deployment builds the last stage on the public base instead. Not here: the last stage on this machine (`full`).
 
 use std::fs::{self, File};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
@@ -41,40 +41,84 @@ pub fn resident_context(progress: Progress<'_>) -> Result<PathBuf> {
 /// The small image of residents; built when the engine does not have the one of this checkout.
 /// The first build sets up Debian, which takes minutes.
 pub fn resident_image(engine: &Engine, progress: Progress<'_>) -> Result<Image> {
-    // Two buildings of one context would mix it up.
+    let _lock = lock()?;
+    let sources = Sources::read(progress)?;
+    let name = sources.name(NAME, &[]);
+    if size(engine, &name)?.is_none() {
+        let base = base(engine, progress)?;
+        progress("image of residents: building");
+        let arguments = json!({ "BASE": base, "PACKAGES": PACKAGES });
+        sources.build(engine, &name, &format!("&target={STAGE}"), &arguments)?;
+        forget_old(engine, NAME)?;
+    }
+    sources.image(engine, name)
+}
+
+/// Takes the lock of the context: two builds of one context would mix it up.
+pub(crate) fn lock() -> Result<File> {
     let lock = repo_root().join("target");
     fs::create_dir_all(&lock)?;
     let lock = File::create(lock.join(".ars-resident-image.lock"))?;
     lock.lock().context("the lock of the image")?;
-    let context = resident_context(progress)?;
-    let read = |path: PathBuf| fs::read(&path).with_context(|| format!("cannot read {}", path.display()));
-    let daemon = read(context.join(DAEMON))?;
-    let dockerfile = read(repo_root().join("containers/resident").join(DOCKERFILE))?;
-    let stamp = read(context.join(STAMP))?;
-    // The time of the build is no part of the digest.
-    let commit = serde_json::from_slice::<Value>(&stamp)?["commit"].to_string();
-    let digest =
-        [&daemon[..], &dockerfile, commit.as_bytes()].iter().fold(Sha256::new(), Sha256::chain_update);
-    let name = format!("{NAME}:{}", &hex::encode(digest.finalize())[..TAG_DIGITS]);
-    if size(engine, &name)?.is_none() {
-        let base = base(engine, progress)?;
-        progress("image of residents: building");
-        let arguments = json!({ "BASE": base, "PACKAGES": PACKAGES }).to_string();
-        // Packages are downloaded, and a bridge of the engine need not reach the network.
-        let parameters =
-            format!("&target={STAGE}&networkmode=host&buildargs={}", percent_encoded(&arguments));
-        let mut archive = tar::Builder::new(Vec::new());
-        archive.append_path_with_name(context.join(DAEMON), DAEMON)?;
-        append(&mut archive, &[(STAMP, &stamp), (DOCKERFILE, &dockerfile)])?;
-        build_with(engine, &name, &parameters, &archive.into_inner()?)?;
-        forget_old(engine, NAME)?;
+    Ok(lock)
+}
+
+/// The content of an image of residents.
+pub(crate) struct Sources {
+    context: PathBuf,
+    daemon: Vec<u8>,
+    /// The instructions.
+    pub(crate) dockerfile: Vec<u8>,
+    stamp: Vec<u8>,
+}
+
+impl Sources {
+    /// Builds the daemon and reads the content.
+    pub(crate) fn read(progress: Progress<'_>) -> Result<Self> {
+        let context = resident_context(progress)?;
+        let read = |path: PathBuf| fs::read(&path).with_context(|| format!("cannot read {}", path.display()));
+        let daemon = read(context.join(DAEMON))?;
+        let dockerfile = read(repo_root().join("containers/resident").join(DOCKERFILE))?;
+        let stamp = read(context.join(STAMP))?;
+        Ok(Self { context, daemon, dockerfile, stamp })
     }
-    let bytes = size(engine, &name)?.context("the engine does not have the image it built")?;
-    Ok(Image { name, bytes, binary_bytes: daemon.len() as u64 })
+
+    /// Returns name and tag of an image of this content and of `more`.
+    pub(crate) fn name(&self, name: &str, more: &[u8]) -> String {
+        // The time of the build is no part of the digest.
+        let stamp = serde_json::from_slice::<Value>(&self.stamp).unwrap_or_default();
+        let commit = stamp["commit"].to_string();
+        let parts = [&self.daemon[..], &self.dockerfile, commit.as_bytes(), more];
+        let digest = parts.iter().fold(Sha256::new(), Sha256::chain_update);
+        format!("{name}:{}", &hex::encode(digest.finalize())[..TAG_DIGITS])
+    }
+
+    /// Builds the image with further parameters of the engine's API.
+    pub(crate) fn build(
+        &self,
+        engine: &Engine,
+        name: &str,
+        parameters: &str,
+        arguments: &Value,
+    ) -> Result<()> {
+        // Packages are downloaded, and a bridge of the engine need not reach the network.
+        let arguments = percent_encoded(&arguments.to_string());
+        let parameters = format!("{parameters}&networkmode=host&buildargs={arguments}");
+        let mut archive = tar::Builder::new(Vec::new());
+        archive.append_path_with_name(self.context.join(DAEMON), DAEMON)?;
+        append(&mut archive, &[(STAMP, &self.stamp), (DOCKERFILE, &self.dockerfile)])?;
+        build_with(engine, name, &parameters, &archive.into_inner()?)
+    }
+
+    /// Returns the built image.
+    pub(crate) fn image(&self, engine: &Engine, name: String) -> Result<Image> {
+        let bytes = size(engine, &name)?.context("the engine does not have the image it built")?;
+        Ok(Image { name, bytes, binary_bytes: self.daemon.len() as u64 })
+    }
 }
 
 /// A minimal Debian as an image of the engine; returns its name.
-fn base(engine: &Engine, progress: Progress<'_>) -> Result<String> {
+pub(crate) fn base(engine: &Engine, progress: Progress<'_>) -> Result<String> {
     let name = format!("{BASE}:{RELEASE}");
     if size(engine, &name)?.is_some() {
         return Ok(name);
@@ -109,7 +153,7 @@ fn base(engine: &Engine, progress: Progress<'_>) -> Result<String> {
     Ok(name)
 }
 
-fn remove(folder: &PathBuf) -> Result<()> {
+pub(crate) fn remove(folder: &Path) -> Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(error).with_context(|| format!("cannot remove {}", folder.display()))
@@ -119,7 +163,7 @@ fn remove(folder: &PathBuf) -> Result<()> {
 }
 
 /// Encodes every byte but letters and digits.
-fn percent_encoded(text: &str) -> String {
+pub(crate) fn percent_encoded(text: &str) -> String {
     let encode = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
         _ => format!("%{byte:02X}"),

@@ -162,7 +162,7 @@ impl Host for LocalHost {
     async fn run(&self, request: StepRequest, progress: &dyn Fn(u64)) -> Result<StepEnd, HostError> {
         let daemon = self.existing().await?;
         if let (StepInput::Download { from: Transfer::Engine, .. }, Some(id)) =
-            (&request.input, extracted(&request))
+            (&request.input, request.step.operation.received().cloned())
         {
             self.file(move |places| archives::offer(places, &id)).await?;
         }
@@ -237,13 +237,5 @@ impl Host for LocalHost {
     async fn release_slot(&self, resource: &Resource, onboarded_at: UnixMillis) -> Result<(), HostError> {
         let call = RegistryCall::Remove { resource: resource.clone(), onboarded_at: Some(onboarded_at) };
         self.registry.answer(call).map(drop).map_err(|fault| failed(&fault))
-    }
-}
-
-/// Returns the archive that a step extracts.
-fn extracted(request: &StepRequest) -> Option<BackupId> {
-    match &request.step.operation {
-        ars_resident::plan::Operation::Extract { backup, .. } => Some(backup.clone()),
-        _ => None,
     }
 }

@@ -4,7 +4,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "documents are written where they are sent")]
 
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
     process::Command,
     sync::Arc,
@@ -14,7 +14,7 @@ use std::{
 use ars_resident::names::Resource;
 use ars_resident::wire::Route;
 use ars_resident_local::{LocalResidents, Settings};
-use ars_sandboxd::{Confine, Confined, Place};
+use ars_resident_testkit::Unconfined;
 use ars_sql::Sql as _;
 use ars_sql_native::NativeSql;
 use serde_json::{Value, json};
@@ -24,21 +24,6 @@ const RESOURCE: &str = "repo:acme/app";
 /// Time in which a cycle ends on a slow machine.
 const TIMEOUT: Duration = Duration::from_secs(90);
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-
-/// The test's own repository needs no confinement.
-struct Open;
-
-impl Confine for Open {
-    fn confine(&self, _: &Place) -> io::Result<Arc<dyn Confined>> {
-        Ok(Arc::new(Open))
-    }
-}
-
-impl Confined for Open {
-    fn restrict_thread(&self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// A code host with one repository, and a data directory.
 struct World {
@@ -60,7 +45,7 @@ fn open(world: &Path) -> LocalResidents {
     let origin = world.join("origin.git").display().to_string();
     let residents = LocalResidents::open(Settings {
         folder: world.join("data"),
-        confine: Arc::new(|_| Arc::new(Open)),
+        confine: Arc::new(|_| Arc::new(Unconfined)),
         environment: vec![("PATH".to_owned(), PATH.to_owned())],
         origins: Arc::new(move |resource: &Resource| (resource.as_str() == RESOURCE).then(|| origin.clone())),
         tokens: None,
@@ -124,9 +109,9 @@ impl World {
     }
 
     fn onboard(&self) -> Value {
-        // The installation of packages is a command that writes a folder.
+        // The installation of packages is a command that writes a folder, with the time at which it ran.
         let commands = json!({
-            "install": "mkdir -p node_modules/dep && echo 1 > node_modules/dep/index.js",
+            "install": "mkdir -p node_modules/dep && cd node_modules/dep && echo 1 > index.js && date +%s%N > at",
             "build": "mkdir -p dist && cp README.md dist/",
             "test": "test -f node_modules/dep/index.js && grep -q hello README.md && echo passed",
         });
@@ -216,7 +201,12 @@ fn resident_lives_on_one_machine() {
     assert_eq!(world.exec("load:2", "cat README.md")["stdout"], "hello again\n");
     assert!(world.view()["lastRestore"].is_null());
 
-    // The disk is lost: mirror and checkout come back from the archives before anything is served.
+    // The disk is lost: mirror, checkout and dependencies come back from the archives before anything is served.
+    let installed_at = world.exec("load:2", "cat node_modules/dep/at")["stdout"].clone();
+    world.wait("archived with its dependencies", |_| {
+        let plan = world.send(Route::Offboard, json!({ "dryRun": true }));
+        plan["wouldRemove"]["backupObjects"] == 3
+    });
     world.residents = None;
     fs::rename(world.data().join("acme/app/workspace"), world.folder.path().join("lost")).unwrap();
     world.start();
@@ -227,13 +217,14 @@ fn resident_lives_on_one_machine() {
         world.exec("load:3", "cat dist/README.md node_modules/dep/index.js")["stdout"],
         "hello again\n1\n"
     );
+    assert_eq!(world.exec("load:3", "cat node_modules/dep/at")["stdout"], installed_at, "installed again");
     let lost = world.exec("load:2", "true");
     assert_eq!((&lost["needs"], &lost["exitCode"]), (&json!("attach"), &json!(127)), "{lost:#}");
 
     let report = world.send(Route::Offboard, json!({}));
     let parts = ["registryRemoved", "containerStopped", "storageCleared"].map(|part| report[part].clone());
     assert_eq!((parts, &report["errors"]), ([true; 3].map(Value::from), &json!([])), "{report:#}");
-    assert_eq!(report["backupObjectsDeleted"], 2);
+    assert_eq!(report["backupObjectsDeleted"], 3);
     assert!(!world.data().join("acme/app/workspace").exists());
     assert_eq!(world.send(Route::Status, json!({}))["error"], "not-onboarded: repo:acme/app has no resident");
 }

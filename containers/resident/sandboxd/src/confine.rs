@@ -1,8 +1,10 @@
 //! The confinement of a program on a host, which the caller supplies.
 
-use std::{ffi::OsString, io, path::PathBuf, sync::Arc};
+use std::{ffi::OsString, fs::File, io, path::PathBuf, process::Command, sync::Arc};
 
 use ars_resident::daemon::RefusedHost;
+use futures::future::BoxFuture;
+use tokio::process::Child;
 
 /// The folders of one program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,16 +30,16 @@ pub trait Confine: Send + Sync + 'static {
 
 /// The confinement of one program.
 pub trait Confined: Send + Sync + 'static {
-    /// Returns the words that precede the program.
-    fn words(&self) -> Vec<OsString> {
-        Vec::new()
-    }
+    /// Returns the command that becomes the program of these words.
+    fn command(&self, words: Vec<OsString>) -> Command;
 
-    /// Restricts this thread and the programs that it starts. The thread lives as long as its program.
-    ///
-    /// # Errors
-    /// The program is not started.
-    fn restrict_thread(&self) -> io::Result<()>;
+    /// Starts the command. Rights and limits hold from the first instruction of the program.
+    /// The input is read from its current position. Its absence is empty input.
+    fn start(
+        self: Arc<Self>,
+        command: Command,
+        input: Option<File>,
+    ) -> BoxFuture<'static, io::Result<Started>>;
 
     /// Returns more environment variables of the program, such as the address of a proxy.
     fn variables(&self) -> Vec<(OsString, OsString)> {
@@ -47,5 +49,21 @@ pub trait Confined: Send + Sync + 'static {
     /// Returns the hosts that a proxy refused the program so far, each once.
     fn refused(&self) -> Vec<RefusedHost> {
         Vec::new()
+    }
+}
+
+/// A started program.
+pub struct Started {
+    /// Its first process, the leader of a process group.
+    pub child: Child,
+    /// What lasts as long as the program.
+    pub hold: Box<dyn Hold>,
+}
+
+/// What lasts as long as a program. Dropped, it kills what the program left behind.
+pub trait Hold: Send + Sync {
+    /// Ends the program when it exceeds a limit. It may return before or never.
+    fn watch(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::pending())
     }
 }

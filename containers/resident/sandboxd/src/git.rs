@@ -38,7 +38,7 @@ const SETTINGS: [&str; 8] = [
 /// Transports of calls. `file` is that of the mirror.
 const TRANSPORTS: &str = "file:http:https";
 /// The daemon's settings of git: all users may read the mirror.
-const GLOBAL: &str = "/workspace/.gitconfig";
+pub(crate) const GLOBAL: &str = "/workspace/.gitconfig";
 /// A file without settings.
 const NO_FILE: &str = "/dev/null";
 /// The author of commits.

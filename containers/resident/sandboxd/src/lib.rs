@@ -23,8 +23,9 @@ mod store;
 mod users;
 mod walk;
 
-pub use confine::{Confine, Confined, Place};
+pub use confine::{Confine, Confined, Hold, Place, Started};
 pub use daemon::Daemon;
 pub use failure::OpenError;
+pub use process::has_landlock;
 pub use settings::{Mode, Settings, StoreLinks};
 pub use step::Progress;

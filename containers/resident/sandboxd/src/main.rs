@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use ars_auth::Secret;
-use ars_sandboxd::{Daemon, Mode, Settings, StoreLinks, server};
+use ars_sandboxd::{Daemon, Mode, Settings, StoreLinks, has_landlock, server};
 use clap::Parser;
 use tokio::{net::TcpListener, signal::unix::SignalKind, signal::unix::signal};
 
@@ -64,6 +64,9 @@ async fn main() -> Result<()> {
     let build = commit_of(&build_file);
     let links = StoreLinks::Hard;
     let daemon = Daemon::open(Settings { root, homes, mode: Mode::Users, links, environment, build })?;
+    if !has_landlock() {
+        tracing::warn!("the kernel has no Landlock: only their users keep commands apart");
+    }
     let listener = TcpListener::bind(listen).await.context("the address is in use")?;
     tracing::info!(address = %listener.local_addr()?, "the daemon listens");
     let mut terminate = signal(SignalKind::terminate())?;

@@ -7,7 +7,9 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use ars_resident::layout::{DEPS, MIRROR, OPS, RUNTIME, STATE, STREAMS, THREADS, TRANSFERS, WORKSPACE};
+use ars_resident::layout::{
+    DEPS, MIRROR, OPS, RUNTIME, STATE, STREAMS, TEMPORARIES, THREADS, TRANSFERS, WORKSPACE,
+};
 use ars_resident::names::RuntimeId;
 use ars_resident::plan::User;
 use rustix::fs::{Mode as Bits, chmod, chown, statvfs};
@@ -15,6 +17,7 @@ use rustix::fs::{Mode as Bits, chmod, chown, statvfs};
 use crate::{
     confine::Place,
     failure::OpenError,
+    git::GLOBAL,
     places::Places,
     settings::{Mode, Settings},
     users,
@@ -101,9 +104,24 @@ impl Runtime {
     /// Returns the folders of a program that works in `tree`.
     pub(crate) fn place(&self, user: User, tree: &Path, has_network: bool) -> crate::failure::Result<Place> {
         let home = users::home(&self.places, user)?;
-        let readable = if user == User::BUILD { vec![self.places.real(MIRROR)?] } else { Vec::new() };
-        let temporary = home.join(TEMPORARY);
-        Ok(Place { writable: vec![tree.to_owned(), home], readable, temporary, has_network })
+        let has_users = matches!(self.settings.mode, Mode::Users);
+        let mut readable = Vec::new();
+        if has_users {
+            readable.push(self.places.real(GLOBAL)?);
+        }
+        // The origin of a tree that is only read is the mirror. On a host its user could change it.
+        if has_users || user == User::BUILD {
+            readable.push(self.places.real(MIRROR)?);
+        }
+        let mut writable = vec![tree.to_owned(), home.clone()];
+        let temporary = if has_users {
+            let temporary = self.places.real(&temporary_of(user))?;
+            writable.push(temporary.clone());
+            temporary
+        } else {
+            home.join(TEMPORARY)
+        };
+        Ok(Place { writable, readable, temporary, has_network })
     }
 }
 
@@ -132,6 +150,7 @@ fn prepare(settings: &Settings) -> io::Result<Places> {
         (DEPS, OPEN),
         (THREADS, OPEN),
         (OPS, OPEN),
+        (TEMPORARIES, OPEN),
     ] {
         make(&real(path)?, mode)?;
     }
@@ -140,11 +159,22 @@ fn prepare(settings: &Settings) -> io::Result<Places> {
         make(&home, PRIVATE)?;
         match users::owner(&settings.mode, user) {
             // Root does not enter a home: its content is its user's.
-            Some(owner) => chown(&home, Some(owner.uid()), Some(owner.gid()))?,
+            Some(owner) => {
+                let temporary = real(&temporary_of(user))?;
+                make(&temporary, PRIVATE)?;
+                for folder in [&home, &temporary] {
+                    chown(folder, Some(owner.uid()), Some(owner.gid()))?;
+                }
+            }
             None => make(&home.join(TEMPORARY), PRIVATE)?,
         }
     }
     Ok(places)
+}
+
+/// Returns the folder for temporary files of a user, which cannot replace it.
+pub(crate) fn temporary_of(user: User) -> String {
+    format!("{TEMPORARIES}/{}", users::name(user))
 }
 
 fn make(path: &Path, mode: u32) -> io::Result<()> {

@@ -35,6 +35,11 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     pub(super) fn offboard_plan(&self, record: &Record) -> Result<OffboardPlan, Fault> {
         let lifecycle = self.store.lifecycle()?;
         let backups: Vec<_> = lifecycle.snapshot().iter().flat_map(|snapshot| snapshot.backups()).collect();
+        let mut backup_objects = backups.len();
+        for backup in self.store.deps_backups()? {
+            // An upload in progress has no digest, and may leave no object.
+            backup_objects += usize::from(self.store.backup_digest(&backup)?.is_some());
+        }
         Ok(OffboardPlan {
             resource: record.resource.clone(),
             dry_run: true,
@@ -42,7 +47,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                 "registryRecord": true,
                 "schedules": self.schedules()?,
                 "snapshotBackupIds": backups,
-                "backupObjects": backups.len(),
+                "backupObjects": backup_objects,
                 "r2Objects": 0,
                 "threadBindings": self.store.bindings()?.len(),
                 "container": lifecycle.status().0,
@@ -92,6 +97,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             discards: Discards {
                 snapshot,
                 backup_objects: u32::try_from(backup_objects).unwrap_or(u32::MAX),
+                checkpoints: self.store.checkpoint_count()?,
             },
             reprovision: Reprovision {
                 default_ref: record.default_ref.clone(),
@@ -106,6 +112,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         };
         if !dry_run {
             let effects = self.feed(Input::Rebuild).await?;
+            self.store.forget_checkpoints()?;
             plan.backup_objects_deleted = Some(effects.backups_deleted);
             plan.state = Some(StateWord::Onboarding);
         }

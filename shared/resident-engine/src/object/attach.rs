@@ -5,7 +5,7 @@ use std::rc::Rc;
 use ars_resident::daemon::{Answer, StepInput};
 use ars_resident::lifecycle::{Input, TreesState};
 use ars_resident::names::{LockfileKey, RuntimeId, Sha};
-use ars_resident::plan::{AttachContext, Operation, attach, check, install, kill};
+use ars_resident::plan::{AttachContext, Operation, attach, check, kill};
 use ars_resident::pool::{Allocation, Holder, PoolUser};
 use ars_resident::refusal::{Refusal, Token};
 use ars_resident::registry::Record;
@@ -14,9 +14,11 @@ use ars_resident::wire::{AttachAnswer, AttachRequest, CredentialState, TraceStep
 use ars_resident::{disk::Arrival, layout, lifecycle::REFRESH_INTERVAL_MS};
 use ars_sql::Sql;
 use ars_types::RefName;
+use futures::FutureExt as _;
 
 use super::engine::Engine;
 use super::ready::STREAMED_WAIT_MS;
+use super::spare::Spare;
 use super::steps::{StepError, Steps};
 use crate::store::StoredCredential;
 use crate::{Error, Fault, Host, HostError, Minted, TokenUse};
@@ -57,6 +59,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                 Ok(answer) => {
                     self.feed(Input::Attached).await?;
                     self.measure_soon();
+                    self.make_spare_soon();
                     return Ok(answer);
                 }
                 Err(Error::Refused(refusal))
@@ -96,21 +99,23 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         let record = self.require_record()?;
         let bound = self.store.binding(&request.thread_key)?;
         let git_ref = resolve_ref(bound.as_ref(), request.ref_hint.as_ref(), &record.default_ref)?;
-        let Allocation { user, is_fresh } = self.allocate(&Holder::Thread(request.thread_key.clone()))?;
+        let preferred = self.spare_user(&git_ref);
+        let holder = Holder::Thread(request.thread_key.clone());
+        let Allocation { user, is_fresh } = self.allocate(&holder, preferred)?;
         let work = Attach { engine: self, request, record: &record, bound, git_ref, user, started_at };
         let result = work.run(steps).await;
         if result.is_err() && is_fresh {
             // Nothing runs on as this user once another thread has it. A container that is gone has no processes.
             drop(Steps::new(self).run(kill(user), StepInput::None).await);
-            self.release(&Holder::Thread(request.thread_key.clone()))?;
+            self.release(&holder)?;
         }
         result
     }
 
     /// Allocates a user without an `await`.
-    pub(super) fn allocate(&self, holder: &Holder) -> Result<Allocation, Error> {
+    pub(super) fn allocate(&self, holder: &Holder, preferred: Option<PoolUser>) -> Result<Allocation, Error> {
         let mut pool = self.store.pool()?;
-        let allocation = pool.allocate(holder)?;
+        let allocation = pool.allocate(holder, preferred)?;
         if allocation.is_fresh {
             self.store.save_pool(&pool)?;
         }
@@ -189,8 +194,7 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
         let is_current = tip.is_some() && expected.is_none_or(|sha| Some(sha) == tip.as_ref());
         if !is_current || age.is_none_or(|age| age > REFRESH_INTERVAL_MS) {
             if steps.token.is_none() && !is_mint_failed {
-                let minted = self.engine.host.mint(&self.record.resource, TokenUse::Fetch, true).await;
-                steps.token = minted.ok().flatten().map(|minted| minted.credential);
+                steps.mint_token(&self.record.resource, TokenUse::Fetch, true).await;
             }
             // A fetch that fails does not block: the mirror may have the ref.
             let origin = self.engine.host.origin(&self.record.resource);
@@ -249,15 +253,54 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
 
     async fn install(&self, steps: &mut Steps<'_, S, H>, target: &Target) -> Result<(), StepError> {
         let (Some(key), Some(command)) = (&target.key, self.record.command("install")) else { return Ok(()) };
-        steps.run(install(key, &target.sha, command), StepInput::None).await.map(drop)
+        steps.materialise(key, &target.sha, command).await
     }
 
-    /// Performs the plan. A failed checkpoint ends it before the tree is removed.
+    /// Performs the plan, with the spare tree if there is one of the same content.
     async fn perform(
         &self,
         steps: &mut Steps<'_, S, H>,
         decision: TreeDecision,
         target: &Target,
+    ) -> Result<Deps, StepError> {
+        let mut decision = decision;
+        // Not while another one is made: that takes as long as a clone.
+        if decision != TreeDecision::Reuse
+            && let Some(_place) = self.engine.spare_place.lock().now_or_never()
+            && let Some(spare) = self.take_spare(target)
+        {
+            match self.perform_plan(steps, decision, target, true).await {
+                Ok(_) => return Ok(spare.deps),
+                // The disk was lost or cleaned since.
+                Err(error) if error.is_missing_spare() => {}
+                Err(error) => return Err(error),
+            }
+            if let TreeDecision::Replace { needs_checkpoint } = &mut decision {
+                // The plan saved and removed the tree before it moved the spare one.
+                *needs_checkpoint = false;
+            }
+        }
+        self.perform_plan(steps, decision, target, false).await
+    }
+
+    /// Takes the spare tree if it has the ref, the commit, the dependencies and the user of this attach.
+    fn take_spare(&self, target: &Target) -> Option<Spare> {
+        let is_same = |spare: &mut Spare| {
+            spare.git_ref == self.git_ref
+                && spare.sha == target.sha
+                && spare.key == target.key
+                && spare.user == self.user
+        };
+        self.engine.live.borrow_mut().spare.take_if(is_same)
+    }
+
+    /// Performs the plan. A failed checkpoint ends it before the tree is removed.
+    async fn perform_plan(
+        &self,
+        steps: &mut Steps<'_, S, H>,
+        decision: TreeDecision,
+        target: &Target,
+        takes_spare: bool,
     ) -> Result<Deps, StepError> {
         let origin = self.engine.host.origin(&self.record.resource);
         let plan = attach(&AttachContext {
@@ -265,6 +308,7 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
             git_ref: &self.git_ref,
             user: self.user,
             tree: decision,
+            takes_spare,
             needs_fetch: false,
             has_token: steps.tree_token.is_some(),
             readonly: self.request.readonly,
@@ -276,7 +320,7 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
             let is_link = matches!(step.operation, Operation::LinkDeps { .. });
             let input = super::evict::checkpoint_input(&step);
             let answer = match steps.run(step.clone(), input).await {
-                // The store lost the entry, for example in a restore without its archive.
+                // The store lost the entry, for example in a restore whose archive failed.
                 Err(error) if is_link && error.is_not_found() => {
                     self.install(steps, target).await?;
                     steps.run(step, StepInput::None).await?

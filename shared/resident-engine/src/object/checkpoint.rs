@@ -45,9 +45,6 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     ) -> Result<RestoreAnswer, Error> {
         let CheckpointRequest { thread_key, run, .. } = request;
         let (binding, user, _count) = self.enter(thread_key, STREAMED_WAIT_MS).await?;
-        if binding.readonly {
-            return Err(Refusal::new(Token::OpRefused, "the tree of the thread is read-only").into());
-        }
         let mut steps = Steps::new(self);
         let Some((git_ref, sha, is_of_service)) = newest(&mut steps, request).await? else {
             let detail = format!("the resident has no checkpoint of the run {run} for this thread");

@@ -2,17 +2,21 @@
 
 use std::rc::Rc;
 
-use ars_resident::daemon::{Answer, Job, StepInput, StepRequest, Transfer};
+use ars_resident::daemon::{Answer, Job, Materialised, StepInput, StepRequest, Transfer};
 use ars_resident::lifecycle::{CycleKind, Failure, Input, Output, Resident, Step};
 use ars_resident::names::{LockfileKey, RuntimeId, Sha};
-use ars_resident::plan::{CycleContext, Operation, PlanStep, cycle_step};
+use ars_resident::plan::{CycleContext, Operation, PlanStep, adopt_deps, cycle_step};
 use ars_resident::registry::Record;
+use ars_resident::snapshot::Stamp;
 use ars_sql::Sql;
 use ars_types::RefName;
 use futures::FutureExt as _;
 
 use super::engine::Engine;
 use crate::{Fault, Host, HostError, TokenUse};
+
+/// Waits before the repetitions of a transfer that failed.
+const TRANSFER_WAITS_MS: [i64; 2] = [1_000, 5_000];
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
     /// Runs a step of the cycle and reports its end.
@@ -87,6 +91,9 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
         if step == Step::DetectDefaultBranch {
             return self.detect_branch().await;
         }
+        if step == Step::AdoptDeps {
+            return self.adopt_deps().await;
+        }
         let answers = match self.plan(step, None, None).await? {
             Ok(answers) => answers,
             Err(failure) => return Ok(Err(failure)),
@@ -102,13 +109,8 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
         sha: Option<&Sha>,
     ) -> Result<Result<Vec<Answer>, Failure>, Fault> {
         let cycle = self.lifecycle.cycle();
-        let stamp = self
-            .lifecycle
-            .snapshot()
-            .filter(|_| cycle.is_some_and(|cycle| cycle.kind() == CycleKind::Restore))
-            .map(|snapshot| &snapshot.stamp);
+        let (stamp, key) = (self.stamp(), self.key());
         let facts = self.lifecycle.facts();
-        let key = cycle.and_then(|cycle| cycle.lockfile_key()).or(stamp.map(|stamp| &stamp.lockfile_hash));
         let origin = self.engine.host.origin(&self.record.resource);
         let context = CycleContext {
             origin: &origin,
@@ -136,7 +138,51 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
         Ok(Ok(answers))
     }
 
+    /// Returns the stamp of the snapshot that the cycle restores.
+    fn stamp(&self) -> Option<&Stamp> {
+        let cycle = self.lifecycle.cycle().filter(|cycle| cycle.kind() == CycleKind::Restore);
+        cycle.and(self.lifecycle.snapshot()).map(|snapshot| &snapshot.stamp)
+    }
+
+    /// Returns the key of the lockfiles.
+    fn key(&self) -> Option<&LockfileKey> {
+        let found = self.lifecycle.cycle().and_then(|cycle| cycle.lockfile_key());
+        found.or(self.stamp().map(|stamp| &stamp.lockfile_hash))
+    }
+
+    /// Uses the entry of the store, else its archive. Without both it is installed when it is needed.
+    async fn adopt_deps(&self) -> Result<Result<Output, Failure>, Fault> {
+        let answers = match self.plan(Step::AdoptDeps, None, None).await? {
+            Ok(answers) => answers,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        let is_missing = matches!(answers.last(), Some(Answer::Materialised { from: Materialised::Missing }));
+        let Some(key) = self.key().filter(|_| is_missing) else { return Ok(Ok(Output::Done)) };
+        let Some(backup) = self.engine.store.deps_archive(key)? else { return Ok(Ok(Output::Done)) };
+        Ok(self.run(adopt_deps(key, Some(backup))).await?.map(|_| Output::Done))
+    }
+
+    /// Runs a command. A transfer that fails is repeated, because object storage fails for moments.
     async fn run(&self, step: PlanStep) -> Result<Result<Answer, Failure>, Fault> {
+        let is_transfer = matches!(
+            step.operation,
+            Operation::Archive { .. }
+                | Operation::Extract { .. }
+                | Operation::AdoptDeps { backup: Some(_), .. }
+        );
+        let waits = if is_transfer { &TRANSFER_WAITS_MS[..] } else { &[] };
+        for wait in waits {
+            match self.run_once(step.clone()).await? {
+                Err(failure) if !failure.runtime_replaced && !failure.timed_out => {
+                    self.engine.host.sleep(*wait).await;
+                }
+                ended => return Ok(ended),
+            }
+        }
+        self.run_once(step).await
+    }
+
+    async fn run_once(&self, step: PlanStep) -> Result<Result<Answer, Failure>, Fault> {
         let input = self.input(&step)?;
         let request =
             StepRequest { job: Job::Cycle { attempt: self.attempt }, step, input, lock_wait_ms: None };
@@ -166,7 +212,7 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
                 self.engine.store.begin_backup(&backup)?;
                 StepInput::Upload { backup, to: Transfer::Engine }
             }
-            Operation::Extract { backup, .. } => {
+            Operation::Extract { backup, .. } | Operation::AdoptDeps { backup: Some(backup), .. } => {
                 let sha256 = self.engine.store.backup_digest(backup)?;
                 StepInput::Download { from: Transfer::Engine, sha256 }
             }
@@ -233,6 +279,12 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
                     (Some(mirror), Some(checkout)) => Ok(Output::Uploaded { mirror, checkout }),
                     _ => Err(failure("the archives were not stored")),
                 }
+            }
+            Step::Install => {
+                if let Some(key) = self.key() {
+                    self.engine.note_installed(key, answers.last())?;
+                }
+                Ok(Output::Done)
             }
             Step::Mark => match answers.into_iter().next_back() {
                 Some(Answer::Marked { runtime }) => Ok(Output::Marked { runtime }),

@@ -99,8 +99,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             "skipped".to_owned()
         } else {
             let mut steps = super::steps::Steps::new(self);
-            let minted = self.host.mint(&record.resource, TokenUse::Fetch, true).await;
-            steps.token = minted.ok().flatten().map(|minted| minted.credential);
+            steps.mint_token(&record.resource, TokenUse::Fetch, true).await;
             match steps.fetch(&self.host.origin(&record.resource)).await {
                 Ok(()) => "ok".to_owned(),
                 Err(error) => format!("fetch failed: {}", clean(&error.text())),

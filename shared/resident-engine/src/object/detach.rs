@@ -39,6 +39,8 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                 DetachDecision::Evict { .. } => {
                     let result = self.evict(&binding, tree, "detach").await;
                     self.measure_soon();
+                    // The thread may have had the last user, or the room of the spare tree.
+                    self.make_spare_soon();
                     let reason = result.err().map(|text| {
                         let text = ars_events::clean(&text, super::call::TEXT_MAX_CHARS);
                         format!("dirty: the tree could not be saved and removed: {text}")

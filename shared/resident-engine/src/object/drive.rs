@@ -87,6 +87,11 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             let mut live = self.live.borrow_mut();
             live.running = Some(attempt);
             live.bytes = 0;
+            if step == Step::AwaitRestores {
+                // The cycle begins with a new workspace.
+                live.spare = None;
+                live.workspaces += 1;
+            }
         }
         let engine = Rc::clone(self);
         self.host.spawn(async move { engine.run_cycle_step(attempt, step, budget_ms).await }.boxed_local());

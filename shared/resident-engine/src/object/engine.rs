@@ -10,6 +10,7 @@ use ars_resident::names::{LockfileKey, RuntimeId, Sha, StrictThreadKey};
 use ars_sql::Sql;
 use ars_types::UnixMillis;
 
+use super::spare::{Spare, SpareWish};
 use crate::store::Store;
 use crate::sync::{Guard, Lock, Signal};
 use crate::{Fault, Host};
@@ -30,6 +31,10 @@ pub struct Engine<S, H> {
     pub(super) changed: Signal,
     /// One comparison of the container with the facts at a time.
     pub(super) probing: Lock,
+    /// One use of the place of the spare tree at a time: a make, a move or a removal.
+    pub(super) spare_place: Lock,
+    /// One upload of an archive of dependencies at a time.
+    pub(super) archiving: Lock,
 }
 
 /// Values of this instance.
@@ -54,12 +59,35 @@ pub(super) struct Live {
     pub token: Option<GitCredential>,
     /// Keys of the lockfiles at commits.
     pub keys: BTreeMap<Sha, LockfileKey>,
-    /// Whether a thread's tree had unsaved work at its last check, unless it was used since.
-    pub unsaved: BTreeMap<StrictThreadKey, bool>,
+    /// What is known about unsaved work in the trees of threads.
+    pub trees: BTreeMap<StrictThreadKey, TreeUse>,
+    /// Trees are being checked for the view.
+    pub is_checking: bool,
+    /// Time from which the view may have trees checked again.
+    pub next_check_at: UnixMillis,
     /// Bytes of the current transfer.
     pub bytes: u64,
     /// A measurement of the disk is about to start.
     pub will_measure: bool,
+    /// The spare tree that this instance made, until an attach takes it.
+    pub spare: Option<Spare>,
+    /// Workspaces that cycles began: a tree of an earlier one is no spare tree.
+    pub workspaces: u64,
+    /// What the task that makes spare trees was asked for.
+    pub spare_wish: SpareWish,
+}
+
+/// The use of a thread's tree by this instance.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct TreeUse {
+    /// Operations so far. A check that met one of them counts for nothing.
+    pub count: u64,
+    /// Whether the tree had unsaved work at its last check, unless it was used since.
+    pub unsaved: Option<bool>,
+    /// First use since the last check.
+    pub used_at: Option<UnixMillis>,
+    /// Last check.
+    pub checked_at: Option<UnixMillis>,
 }
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
@@ -75,6 +103,8 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             live: RefCell::default(),
             changed: Signal::default(),
             probing: Lock::default(),
+            spare_place: Lock::default(),
+            archiving: Lock::default(),
         }))
     }
 
@@ -120,15 +150,24 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
 
     /// Counts an operation until the value is dropped.
     pub(super) fn count(self: &Rc<Self>, thread: Option<&StrictThreadKey>) -> InFlight<S, H> {
+        let now = self.host.now();
         let mut live = self.live.borrow_mut();
         match thread {
             Some(thread) => {
-                live.unsaved.remove(thread);
+                let tree = live.trees.entry(thread.clone()).or_default();
+                tree.count += 1;
+                tree.unsaved = None;
+                tree.used_at.get_or_insert(now);
                 *live.threads.entry(thread.clone()).or_default() += 1;
             }
             None => live.others += 1,
         }
         InFlight { engine: Rc::clone(self), thread: thread.cloned() }
+    }
+
+    /// Returns what is known about unsaved work in the tree of a thread.
+    pub(super) fn tree_use(&self, thread: &StrictThreadKey) -> TreeUse {
+        self.live.borrow().trees.get(thread).copied().unwrap_or_default()
     }
 
     /// Returns the operations of a thread in flight.

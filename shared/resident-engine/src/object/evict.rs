@@ -9,7 +9,7 @@ use ars_resident::pool::Holder;
 use ars_resident::thread::{Binding, TreeCheck};
 use ars_sql::Sql;
 
-use super::engine::Engine;
+use super::engine::{Engine, TreeUse};
 use super::steps::{StepError, Steps};
 use crate::{Fault, Host};
 
@@ -56,11 +56,12 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         if self.host.runtime().await.is_none() {
             return TreeState::Asleep;
         }
+        let before = self.tree_use(&binding.thread_key);
         let mut steps = Steps::new(self);
         let step = check(&binding.thread_key, &binding.git_ref, user, None);
         match steps.run(step, StepInput::None).await {
             Ok(Answer::Tree { check }) => {
-                self.remember_check(&binding.thread_key, check);
+                self.remember_check(&binding.thread_key, before, check);
                 TreeState::Known(check)
             }
             Err(StepError::Replaced) => TreeState::Asleep,
@@ -69,12 +70,15 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     }
 
     /// Remembers for the view whether a tree has unsaved work.
-    /// A tree in use is left out, because it may have changed.
-    fn remember_check(&self, thread: &StrictThreadKey, check: Option<TreeCheck>) {
+    /// A tree that was used meanwhile is left out, because it may have changed.
+    fn remember_check(&self, thread: &StrictThreadKey, before: TreeUse, check: Option<TreeCheck>) {
         if let Some(check) = check
             && self.in_flight_of(thread) == 0
+            && self.tree_use(thread).count == before.count
         {
-            self.live.borrow_mut().unsaved.insert(thread.clone(), check.has_unsaved());
+            let checked_at = Some(self.host.now());
+            let known = TreeUse { unsaved: Some(check.has_unsaved()), used_at: None, checked_at, ..before };
+            self.live.borrow_mut().trees.insert(thread.clone(), known);
         }
     }
 

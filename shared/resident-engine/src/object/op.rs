@@ -6,7 +6,7 @@ use ars_resident::daemon::{Answer, CommandEnd, StepInput};
 use ars_resident::lifecycle::StateWord;
 use ars_resident::names::{LockfileKey, Sha, TableCommand};
 use ars_resident::output::streams;
-use ars_resident::plan::{OP_TIMEOUT_MS, Operation, install, kill, op};
+use ars_resident::plan::{OP_TIMEOUT_MS, Operation, kill, op};
 use ars_resident::pool::{Holder, PoolUser};
 use ars_resident::refusal::{Refusal, Token};
 use ars_resident::registry::Record;
@@ -40,7 +40,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         let command = request.op.resolve(&record)?.clone();
         let number = self.store.next_operation()?;
         let holder = Holder::Op(number);
-        let user = self.allocate(&holder)?.user;
+        let user = self.allocate(&holder, None)?.user;
         let _count = self.count(None);
         self.keep_alive().await;
         let mut steps = Steps::new(self);
@@ -131,8 +131,7 @@ impl<S: Sql + 'static, H: Host> OpRun<'_, S, H> {
         if let Some(sha) = steps.tip(git_ref).await.map_err(failed)? {
             return Ok(sha);
         }
-        let minted = self.engine.host.mint(&self.record.resource, TokenUse::Fetch, true).await;
-        steps.token = minted.ok().flatten().map(|minted| minted.credential);
+        steps.mint_token(&self.record.resource, TokenUse::Fetch, true).await;
         // Without an answer of the code host the branch stays unknown.
         drop(steps.fetch(&self.engine.host.origin(&self.record.resource)).await);
         let detail = format!("the repository has no branch {git_ref}");
@@ -156,7 +155,7 @@ impl<S: Sql + 'static, H: Host> OpRun<'_, S, H> {
         let is_diverged = key.as_ref() != stamp.as_ref().map(|stamp| &stamp.lockfile_hash);
         if let Some(key) = &key {
             // An existing entry of the store is used unchanged.
-            steps.run(install(key, sha, command), StepInput::None).await.map_err(failed)?;
+            steps.materialise(key, sha, command).await.map_err(failed)?;
         }
         Ok((key, is_diverged))
     }

@@ -39,9 +39,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         let origin = self.host.origin(&record.resource);
         // A token that the code host rejects is minted anew once.
         for may_be_cached in [true, false] {
-            let minted = self.host.mint(&record.resource, TokenUse::Push, may_be_cached).await;
-            let unminted = minted.as_ref().err().map(ToString::to_string);
-            steps.token = minted.ok().flatten().map(|minted| minted.credential);
+            let unminted = steps.mint_token(&record.resource, TokenUse::Push, may_be_cached).await;
             let step = push(&origin, sha, branch, steps.token.is_some());
             let words = match steps.run(step, StepInput::None).await {
                 Ok(_) => {
@@ -71,8 +69,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         let CheckOutRequest { sha, from, .. } = request;
         let mut steps = Steps::new(self);
         if !is_contained(&mut steps, request).await? {
-            let minted = self.host.mint(&record.resource, TokenUse::Fetch, true).await;
-            steps.token = minted.ok().flatten().map(|minted| minted.credential);
+            steps.mint_token(&record.resource, TokenUse::Fetch, true).await;
             let fetch = fetch_ref(from, steps.token.is_some());
             let has_ref = match steps.run(fetch, StepInput::None).await {
                 Ok(_) => true,

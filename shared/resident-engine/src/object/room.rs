@@ -27,7 +27,8 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         if self.admit(thread, record, arrival, &sample).is_none() {
             return Ok(());
         }
-        // The stored sample may be old.
+        // A thread needs the room of the spare tree more, and the stored sample may be old.
+        self.drop_spare().await;
         let Some(sample) = self.measure().await? else { return Ok(()) };
         let Some(mut missing) = self.admit(thread, record, arrival, &sample) else { return Ok(()) };
         let candidates = self.candidates(record).await?;

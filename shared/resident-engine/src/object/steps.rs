@@ -3,16 +3,16 @@
 use std::rc::Rc;
 
 use ars_resident::daemon::{Answer, FailureKind, GitCredential, Job, StepFailure, StepInput, StepRequest};
-use ars_resident::lifecycle::{Step, failure_text};
-use ars_resident::names::{LockfileKey, Sha};
-use ars_resident::plan::{CycleContext, Operation, PlanStep, cycle_step};
+use ars_resident::lifecycle::{Input, Step, failure_text};
+use ars_resident::names::{LockfileKey, Resource, Sha};
+use ars_resident::plan::{CycleContext, Operation, PlanStep, TAKE_SPARE, cycle_step};
 use ars_resident::refusal::{Refusal, Token};
 use ars_resident::wire::TraceStep;
 use ars_sql::Sql;
 use ars_types::RefName;
 
 use super::engine::Engine;
-use crate::{Error, Host, HostError};
+use crate::{Error, Host, HostError, TokenUse};
 
 /// Time that a request waits for the lock of the mirror, over all its steps.
 const LOCK_WAIT_MAX_MS: i64 = 60_000;
@@ -55,6 +55,20 @@ impl<'a, S: Sql + 'static, H: Host> Steps<'a, S, H> {
         Self { engine, job: engine.job(), trace: Vec::new(), lock_wait_ms: 0, token: None, tree_token: None }
     }
 
+    /// Mints the token of the following steps of git.
+    /// Without one they are anonymous, and the reason is returned.
+    pub(super) async fn mint_token(
+        &mut self,
+        resource: &Resource,
+        usage: TokenUse,
+        may_be_cached: bool,
+    ) -> Option<String> {
+        let minted = self.engine.host.mint(resource, usage, may_be_cached).await;
+        let reason = minted.as_ref().err().map(ToString::to_string);
+        self.token = minted.ok().flatten().map(|minted| minted.credential);
+        reason
+    }
+
     /// Performs a step.
     pub(super) async fn run(&mut self, step: PlanStep, input: StepInput) -> Result<Answer, StepError> {
         let name = step.name.clone();
@@ -73,6 +87,12 @@ impl<'a, S: Sql + 'static, H: Host> Steps<'a, S, H> {
         };
         self.lock_wait_ms += end.lock_wait_ms;
         self.trace.push(TraceStep { step: name.clone(), ms: end.duration_ms });
+        if let Ok(Answer::Saved { checkpoint: Some(saved) }) = &end.result
+            && saved.is_new
+        {
+            let fed = self.engine.feed(Input::CheckpointMade).await;
+            fed.map_err(|fault| StepError::Host(fault.to_string()))?;
+        }
         end.result.map_err(|failure| StepError::Step { step: name, failure: Box::new(failure) })
     }
 
@@ -146,6 +166,11 @@ impl StepError {
                 Refusal::new(token, &format!("at {step}: {text}"))
             }
         }
+    }
+
+    /// Returns whether the spare tree is not on the disk.
+    pub(super) fn is_missing_spare(&self) -> bool {
+        self.is_not_found() && matches!(self, Self::Step { step, .. } if step == TAKE_SPARE)
     }
 
     /// Returns whether a step failed because something is not on the disk.

@@ -106,12 +106,17 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         }
         let of_checkout = self.store.lifecycle()?.facts().map(|facts| facts.stamp.lockfile_hash.clone());
         let trees = self.store.bindings()?.into_iter().filter(|binding| !binding.is_evicted());
-        let keep = trees.filter_map(|binding| binding.deps_key).chain(of_checkout).collect();
+        // Without facts the checkout is made again, and its archive is about to be used.
+        let has_checkout = of_checkout.is_some();
+        let keep: Vec<_> = trees.filter_map(|binding| binding.deps_key).chain(of_checkout).collect();
+        if has_checkout {
+            self.store.keep_deps_archives(&keep)?;
+        }
         drop(Steps::new(self).run(sweep_deps(keep), StepInput::None).await);
         Ok(())
     }
 
-    /// Deletes archives that no snapshot names.
+    /// Deletes archives that neither a snapshot nor the key of dependencies names.
     /// Their cycle ended between its two uploads, or lost an answer.
     async fn sweep_backups(self: &Rc<Self>) -> Result<(), Fault> {
         let lifecycle = self.store.lifecycle()?;
@@ -119,7 +124,8 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         if lifecycle.cycle().is_some() {
             return Ok(());
         }
-        let named: Vec<BackupId> = lifecycle.snapshot().iter().flat_map(|it| it.backups()).collect();
+        let mut named: Vec<BackupId> = lifecycle.snapshot().iter().flat_map(|it| it.backups()).collect();
+        named.extend(self.store.deps_backups()?);
         let unnamed: Vec<BackupId> =
             self.store.backups()?.into_iter().filter(|id| !named.contains(id)).collect();
         if !unnamed.is_empty() && self.host.delete_backups(&unnamed).await.is_ok() {
@@ -134,5 +140,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         drop(self.sweep_store().await);
         drop(self.sweep_backups().await);
         drop(self.measure().await);
+        self.make_spare_soon();
+        drop(self.archive_deps().await);
     }
 }

@@ -3,13 +3,21 @@
 use std::rc::Rc;
 
 use ars_resident::lifecycle::{StateWord, TreesState};
+use ars_resident::names::StrictThreadKey;
+use ars_resident::thread::Binding;
 use ars_resident::wire::{EngineView, StatusAnswer, engine_view};
 use ars_sql::Sql;
 use ars_types::UnixMillis;
+use futures::FutureExt as _;
 use serde::{Deserialize, Serialize};
 
-use super::engine::Engine;
+use super::engine::{Engine, TreeUse};
 use crate::{Error, Fault, Host};
+
+/// Shortest interval at which views have trees checked.
+const CHECK_INTERVAL_MS: i64 = 4_000;
+/// Age from which a check says nothing: a process of a command may have changed the tree.
+const CHECK_MAX_AGE_MS: i64 = 300_000;
 
 /// The use of a resident, by which the coldest one is selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,16 +41,63 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     }
 
     /// Returns the view of administrators.
-    pub(super) fn view(&self) -> Result<EngineView, Error> {
+    ///
+    /// Trees without a known check are checked afterwards, for a later view.
+    pub(super) fn view(self: &Rc<Self>) -> Result<EngineView, Error> {
         let record = self.require_record()?;
         let (lifecycle, bindings) = (self.store.lifecycle()?, self.store.bindings()?);
         let mut view = engine_view(&record, &lifecycle, &bindings, self.busy()?, self.store.disk()?);
         view.attach_ms = self.store.attaches()?;
+        view.has_spare = self.live.borrow().spare.is_some();
+        view.last_checkpoint_at = self.store.last_checkpoint_at()?;
         for row in &mut view.threads {
             row.checkpoint = self.store.last_checkpoint(&row.thread_key)?;
-            row.dirty = self.live.borrow().unsaved.get(&row.thread_key).copied().filter(|_| !row.evicted);
+            if row.evicted {
+                continue;
+            }
+            row.dirty = self.known_unsaved(&row.thread_key);
+            let TreeUse { used_at, checked_at, .. } = self.tree_use(&row.thread_key);
+            // An earlier instance may have used the tree since its attach.
+            row.unchecked_since =
+                row.dirty.is_none().then(|| used_at.or(checked_at).unwrap_or(row.last_attach_at));
         }
+        self.check_soon(bindings);
         Ok(view)
+    }
+
+    /// Returns whether a tree has unsaved work, if that is known.
+    fn known_unsaved(&self, thread: &StrictThreadKey) -> Option<bool> {
+        let TreeUse { unsaved, checked_at, .. } = self.tree_use(thread);
+        unsaved.filter(|_| checked_at.is_some_and(|at| self.host.now() - at < CHECK_MAX_AGE_MS))
+    }
+
+    /// Checks trees without a known check in the background, unless they are in use.
+    fn check_soon(self: &Rc<Self>, mut bindings: Vec<Binding>) {
+        bindings.retain(|binding| {
+            let thread = &binding.thread_key;
+            !binding.is_evicted() && self.known_unsaved(thread).is_none() && self.in_flight_of(thread) == 0
+        });
+        let now = self.host.now();
+        let mut live = self.live.borrow_mut();
+        if bindings.is_empty() || live.is_checking || live.next_check_at > now {
+            return;
+        }
+        live.is_checking = true;
+        live.next_check_at = now + CHECK_INTERVAL_MS;
+        drop(live);
+        let engine = Rc::clone(self);
+        self.host.spawn(
+            async move {
+                for binding in bindings {
+                    // A use since the view may have begun.
+                    if engine.in_flight_of(&binding.thread_key) == 0 {
+                        engine.check_tree(&binding).await;
+                    }
+                }
+                engine.live.borrow_mut().is_checking = false;
+            }
+            .boxed_local(),
+        );
     }
 
     /// Returns operations in flight, and the refresh past its gate.

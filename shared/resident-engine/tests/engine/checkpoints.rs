@@ -56,7 +56,20 @@ fn checkpoint_of_a_run_is_restored_for_its_thread_only() {
     }
 }
 
-/// The mirror of a restored container may lack the newest checkpoint.
+/// A review that lost its tree resumes at its commit.
+#[test]
+fn read_only_tree_is_restored() {
+    let mut world = World::warm();
+    let readonly = json!({ "refHint": "main", "readonly": true });
+    world.attach("load:1", readonly.clone());
+    world.exec("load:1", "edit");
+    save(&mut world, "run-1");
+    world.detach("load:1", true);
+    world.attach("load:1", readonly);
+    assert_eq!(restore(&mut world, "load:1", "run-1")["ref"], "refs/ars/run-1/1");
+}
+
+/// A container that is lost before the next snapshot takes the newest checkpoint with it.
 #[test]
 fn lost_checkpoint_gives_way_to_the_one_before() {
     let mut world = edited();
@@ -71,6 +84,34 @@ fn lost_checkpoint_gives_way_to_the_one_before() {
     assert!(error(&body).starts_with("unknown-ref: "), "{body}");
 }
 
+#[test]
+fn forced_detach_is_in_a_snapshot_within_a_minute() {
+    let mut world = edited();
+    world.run_for(2 * MINUTE);
+    let first = world.view().snapshot.unwrap();
+    assert_eq!(world.detach("load:1", true)["released"], true);
+    world.run_for(MINUTE);
+    let view = world.view();
+    let second = view.snapshot.unwrap().created_at;
+    assert!(first.created_at < second && view.last_checkpoint_at.unwrap() < second, "{first:?} {second}");
+}
+
+#[test]
+fn rebuild_names_the_checkpoints_that_it_discards() {
+    let mut world = edited();
+    save(&mut world, "run-1");
+    world.exec("load:1", "edit");
+    assert_eq!(world.detach("load:1", true)["released"], true);
+    for is_plan in [true, false] {
+        world.run_until(|world| world.state() == "warm");
+        let plan = world.call(Call::Rebuild { dry_run: is_plan }).body;
+        assert_eq!(plan["discards"]["checkpoints"], 2, "{plan}");
+    }
+    world.run_until(|world| world.state() == "warm");
+    let view = world.view();
+    assert_eq!((view.last_checkpoint_at, &view.threads[0].checkpoint), (None, &None));
+}
+
 /// Without it a checkpoint would be lost with the disk of its container.
 #[test]
 fn snapshot_follows_a_new_checkpoint() {
@@ -81,6 +122,7 @@ fn snapshot_follows_a_new_checkpoint() {
     save(&mut world, "run-1");
     world.run_for(11 * MINUTE);
     let second = world.view().snapshot.unwrap();
+    assert!(world.view().last_checkpoint_at.unwrap() < second.created_at);
     assert!(second.created_at > first.created_at && second.stamp == first.stamp, "{second:?}");
     world.run_for(11 * MINUTE);
     assert_eq!(world.view().snapshot.unwrap(), second, "it has the checkpoint already");

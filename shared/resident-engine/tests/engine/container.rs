@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use ars_resident::daemon::{
     Answer, CommandEnd, DiskState, FailureKind, Materialised, SavedCheckpoint, StepFailure, StepInput,
 };
-use ars_resident::layout::{CHECKOUT, MIRROR};
+use ars_resident::layout::{CHECKOUT, DEPS, MIRROR, SPARE};
 use ars_resident::lifecycle::{Markers, TreesState};
-use ars_resident::names::{BackupId, RuntimeId, Sha};
+use ars_resident::names::{BackupId, LockfileKey, RuntimeId, Sha};
 use ars_resident::plan::{Operation, PlanStep, Unprivileged, User};
 use ars_resident::saved_work::MESSAGE;
 use ars_resident::thread::{CredentialFile, Deps, TreeCheck};
@@ -34,6 +34,8 @@ pub struct Container {
     pub ops: BTreeSet<String>,
     /// The credential file that threads have in their trees.
     pub credential: CredentialFile,
+    /// Entries of the dependency store.
+    pub deps: BTreeSet<LockfileKey>,
     /// Keys of the last sweep of the store, which stay.
     pub kept_deps: Option<usize>,
     pub checkpoints: u32,
@@ -60,6 +62,7 @@ impl Container {
             trees: BTreeMap::new(),
             ops: BTreeSet::new(),
             credential: CredentialFile::Missing,
+            deps: BTreeSet::new(),
             kept_deps: None,
             checkpoints: 0,
             killed: BTreeSet::new(),
@@ -106,7 +109,10 @@ impl Container {
             Operation::Inspect => Answer::Inspected(DiskState {
                 runtime: self.id.clone(),
                 build: "test".to_owned(),
-                markers: self.markers.clone(),
+                markers: Markers {
+                    deps_key: self.markers.deps_key.clone().filter(|key| self.deps.contains(key)),
+                    ..self.markers.clone()
+                },
                 free_kib: Some(1 << 22),
                 trees: match self.trees.values().any(|tree| tree.is_dirty) {
                     true => TreesState::Dirty,
@@ -127,11 +133,40 @@ impl Container {
                 Answer::Marked { runtime: self.id.clone() }
             }
             Operation::LockfileListing { sha } => Answer::Listing { text: sha.as_str()[..38].to_owned() },
-            Operation::Install { .. } => Answer::Materialised { from: Materialised::Install },
-            Operation::LinkDeps { .. } => Answer::Linked { deps: Deps::Hardlink },
-            Operation::Archive { .. } => {
+            Operation::Install { key, .. } => {
+                let is_new = self.deps.insert(key.clone());
+                Answer::Materialised {
+                    from: if is_new { Materialised::Install } else { Materialised::Store },
+                }
+            }
+            Operation::AdoptDeps { key, .. } if self.deps.contains(key) => {
+                Answer::Materialised { from: Materialised::Store }
+            }
+            Operation::AdoptDeps { backup: None, .. } => Answer::Materialised { from: Materialised::Missing },
+            Operation::AdoptDeps { key, backup: Some(backup) } => {
+                assert!(
+                    matches!(input, StepInput::Download { sha256: Some(_), .. }),
+                    "an unverified download"
+                );
+                objects.get(backup).ok_or_else(missing)?;
+                self.deps.insert(key.clone());
+                Answer::Materialised { from: Materialised::Archive }
+            }
+            Operation::TakeSpare { tree } => {
+                let spare = self.trees.remove(SPARE).ok_or_else(missing)?;
+                assert!(self.trees.insert(tree.clone(), spare).is_none(), "a tree is replaced");
+                Answer::Done
+            }
+            Operation::LinkDeps { key, .. } => {
+                self.deps.get(key).ok_or_else(missing)?;
+                Answer::Linked { deps: Deps::Hardlink }
+            }
+            Operation::Archive { path, .. } => {
                 let StepInput::Upload { backup, .. } = input else { panic!("an archive needs a target") };
-                objects.insert(backup.clone(), self.mirror.clone().ok_or_else(missing)?);
+                let is_there =
+                    !path.starts_with(DEPS) || self.deps.iter().any(|key| path.ends_with(key.as_str()));
+                let archived = self.mirror.clone().filter(|_| is_there).ok_or_else(missing)?;
+                objects.insert(backup.clone(), archived);
                 let (backup, sha256) = (backup.clone(), "0".repeat(64));
                 Answer::Archived { backup, bytes: 1, sha256 }
             }

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::world::{Crash, HOUR, World, attach_call, exec_call, record};
 
 /// More effects than a cycle with its answers has.
-const EFFECTS: u32 = 60;
+const EFFECTS: u32 = 70;
 
 fn crash_at(world: &World, effect: u32, crash: Crash) {
     world.platform.borrow_mut().crash_in = Some((effect, crash));

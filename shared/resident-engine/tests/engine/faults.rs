@@ -1,7 +1,5 @@
 //! Faults of the platform: the container dies at every effect, or the idle clock ends it.
 
-use std::collections::BTreeSet;
-
 use ars_resident::thread::CredentialFile;
 use ars_resident::wire::DebugOp;
 use ars_resident_engine::Call;
@@ -11,7 +9,7 @@ use crate::container::sha;
 use crate::world::{Crash, HOUR, MINUTE, World, attach_call, exec_call, record, resource};
 
 /// More effects than a cycle with its answers has.
-const EFFECTS: u32 = 60;
+const EFFECTS: u32 = 70;
 /// The platform ends a container that is unused for this long.
 const IDLE_LIMIT_MS: i64 = MINUTE;
 
@@ -40,12 +38,10 @@ fn settle(world: &mut World, commit: u64) {
     });
 }
 
-/// The archives in the storage are those that the snapshot names, once the work after the cycle ended.
+/// The archives in the storage are those that are named, once the work after the cycle ended.
 fn assert_storage(world: &mut World, moment: &str) {
     world.run_for(MINUTE);
-    let named: BTreeSet<_> = world.view().snapshot.unwrap().backups().into_iter().collect();
-    let stored: BTreeSet<_> = world.platform.borrow().objects.keys().cloned().collect();
-    assert_eq!(named, stored, "{moment}");
+    assert_eq!(world.named(), world.stored(), "{moment}");
 }
 
 #[test]

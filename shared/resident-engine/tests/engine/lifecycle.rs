@@ -60,7 +60,8 @@ fn refresh_follows_the_branch_and_deletes_the_old_snapshot() {
     let view = world.view();
     assert_eq!(view.sha, Some(sha(9 << 8)));
     assert!(old.backups().iter().all(|id| !world.platform.borrow().objects.contains_key(id)));
-    assert_eq!(world.platform.borrow().objects.len(), 2);
+    assert_eq!(world.platform.borrow().objects.len(), 3, "the third one has the dependencies");
+    assert_eq!(world.named(), world.stored());
 }
 
 #[test]

@@ -11,6 +11,7 @@
 mod checkpoints;
 mod container;
 mod crash;
+mod deps;
 mod faults;
 mod fleet;
 mod lifecycle;

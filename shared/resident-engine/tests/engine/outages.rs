@@ -48,7 +48,23 @@ fn failed_upload_keeps_the_last_snapshot() {
     assert!(attached["user"].is_string(), "{attached}");
     refresh(&mut world);
     world.run_until(|world| world.lifecycle()["facts"]["stamp"]["sha"] == json!(sha(9 << 8)));
-    assert_eq!(world.platform.borrow().objects.len(), 2);
+    assert_eq!(world.named(), world.stored());
+}
+
+/// Object storage that fails for moments neither degrades a resident nor ends its restore.
+#[test]
+fn failed_transfer_is_repeated() {
+    let mut world = World::warm();
+    let recovers = Transfers::Recovers { failures: 2 };
+    set(&world, recovers);
+    push(&world, "main", 9 << 8);
+    refresh(&mut world);
+    world.run_until(|world| world.lifecycle()["facts"]["stamp"]["sha"] == json!(sha(9 << 8)));
+    assert_eq!(world.state(), "warm");
+    set(&world, recovers);
+    world.lose_container();
+    assert!(world.attach("load:1", main_ref())["user"].is_string());
+    assert_eq!(world.named(), world.stored());
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! Threads: attach, commands, detach, operations, and the room for them.
 
 use ars_resident::daemon::{FailureKind, StepFailure};
+use ars_resident::layout::SPARE;
+use ars_resident::pool::POOL_USERS_MAX;
 use ars_resident::wire::DebugOp;
 use ars_resident_engine::Call;
 use serde_json::{Value, json};
 
 use crate::container::sha;
-use crate::world::{HOUR, MINUTE, World, attach_call, exec_call, record, resource};
+use crate::world::{HOUR, MINUTE, SECOND, World, attach_call, exec_call, record, resource};
 
 fn main_ref() -> Value {
     json!({ "refHint": "main" })
@@ -123,6 +125,38 @@ fn detach_keeps_unsaved_work_and_force_saves_it() {
     let gone = world.exec("load:1", "true");
     assert_eq!((token(&gone), &gone["needs"], &gone["exitCode"]), ("evicted", &json!("attach"), &json!(127)));
     assert_eq!(token(&world.detach("load:2", false)), "no-binding");
+}
+
+/// A view has trees checked that it does not know, and a later view shows the result.
+#[test]
+fn view_learns_of_unsaved_work() {
+    let mut world = World::warm();
+    for thread in ["load:clean", "load:dirty"] {
+        world.attach(thread, main_ref());
+    }
+    world.platform.borrow_mut().now += HOUR / 2;
+    let used_at = world.platform.borrow().now;
+    world.exec("load:dirty", "edit");
+    let shown = |world: &mut World| {
+        let mut rows = world.view().threads;
+        rows.sort_by(|one, other| one.thread_key.cmp(&other.thread_key));
+        rows.into_iter().map(|row| (row.dirty, row.unchecked_since)).collect::<Vec<_>>()
+    };
+    let unknown = shown(&mut world);
+    assert_eq!((unknown[0].0, unknown[1]), (None, (None, Some(used_at))));
+    assert!(unknown[0].1.is_some_and(|since| since < used_at), "{unknown:?}");
+    assert_eq!(shown(&mut world), [(Some(false), None), (Some(true), None)]);
+    // The next use makes the check void.
+    world.exec("load:clean", "edit");
+    assert!(shown(&mut world)[0].1.is_some());
+    world.platform.borrow_mut().now += HOUR;
+    shown(&mut world);
+    assert_eq!(shown(&mut world)[0], (Some(true), None));
+    // A process that a command left may have changed the tree since.
+    world.platform.borrow_mut().now += HOUR;
+    let old = shown(&mut world)[0];
+    assert!(old.0.is_none() && old.1.is_some_and(|since| since > used_at + HOUR / 2), "{old:?}");
+    assert_eq!(shown(&mut world)[0], (Some(true), None));
 }
 
 #[test]
@@ -275,4 +309,137 @@ fn older_image_is_replaced_before_an_attach() {
     world.platform.borrow_mut().is_image_current = true;
     let attached = world.attach("load:2", main_ref());
     assert!(attached["user"].is_string(), "{attached}");
+}
+
+/// Returns the names of the steps of an attach.
+fn trace(attached: &Value) -> Vec<&str> {
+    attached["trace"].as_array().unwrap().iter().map(|step| step["step"].as_str().unwrap()).collect()
+}
+
+fn takes_spare(world: &mut World, thread: &str, git_ref: &str) -> bool {
+    let attached = world.attach(thread, json!({ "refHint": git_ref }));
+    assert!(attached["user"].is_string(), "{attached}");
+    let trace = trace(&attached);
+    let takes = trace.contains(&"spare-take");
+    assert_eq!(trace.contains(&"worktree-clone"), !takes, "{trace:?}");
+    assert_eq!(attached["deps"], "hardlink");
+    takes
+}
+
+#[test]
+fn attach_takes_the_spare_tree_of_its_commit() {
+    let mut world = World::warm();
+    world.run_for(10 * SECOND);
+    assert!(!takes_spare(&mut world, "load:feature", "feature"), "another branch");
+    assert!(takes_spare(&mut world, "load:1", "main"));
+    assert!(!takes_spare(&mut world, "load:2", "main"), "it was taken");
+    world.run_for(10 * SECOND);
+    assert!(takes_spare(&mut world, "load:3", "main"), "another one is made");
+    world.run_for(10 * SECOND);
+    world.platform.borrow_mut().branches.insert("main".into(), sha(9));
+    let moved = world.attach("load:4", json!({ "refHint": "main", "sha": sha(9) }));
+    assert_eq!(moved["sha"], json!(sha(9)));
+    assert!(trace(&moved).contains(&"worktree-clone"), "{moved}");
+}
+
+#[test]
+fn lost_spare_tree_is_replaced_by_a_clone() {
+    let mut world = World::warm();
+    world.run_for(10 * SECOND);
+    let failure = StepFailure::new(FailureKind::NotFound, "not on the disk");
+    world.platform.borrow_mut().failures.push(("spare-take", failure));
+    let attached = world.attach("load:1", main_ref());
+    assert_eq!(attached["deps"], "hardlink", "{attached}");
+    assert!(trace(&attached).contains(&"worktree-clone"));
+}
+
+#[test]
+fn lost_spare_tree_does_not_lose_a_replaced_one() {
+    let mut world = World::warm();
+    world.attach("load:1", main_ref());
+    world.exec("load:1", "edit");
+    world.run_for(10 * SECOND);
+    let failure = StepFailure::new(FailureKind::NotFound, "not on the disk");
+    world.platform.borrow_mut().failures.push(("spare-take", failure));
+    // Another mode replaces the tree.
+    let attached = world.attach("load:1", json!({ "readonly": true }));
+    assert_eq!(attached["recreated"], true, "{attached}");
+    assert_eq!(trace(&attached).iter().filter(|step| **step == "worktree-checkpoint").count(), 1);
+    assert_eq!(world.view().threads[0].checkpoint.as_deref(), Some("refs/ars/thread/1"));
+}
+
+#[test]
+fn spare_tree_is_not_taken_while_it_is_made() {
+    let mut world = World::warm();
+    world.run_for(10 * SECOND);
+    assert!(takes_spare(&mut world, "load:1", "main"));
+    world.platform.borrow_mut().slow_step = Some("spare-clone");
+    world.run_for(10 * SECOND);
+    assert!(!takes_spare(&mut world, "load:2", "main"), "the second one is not complete");
+    world.run_for(2 * MINUTE);
+    assert!(takes_spare(&mut world, "load:3", "main"));
+}
+
+#[test]
+fn failed_spare_tree_is_made_again() {
+    let mut world = World::warm();
+    for _ in 0..2 {
+        let failure = StepFailure::new(FailureKind::Exit, "killed");
+        world.platform.borrow_mut().failures.push(("spare-clone", failure));
+    }
+    world.run_for(10 * SECOND);
+    assert!(world.view().has_spare);
+}
+
+/// The branch moves while the task makes a tree of the commit before.
+#[test]
+fn spare_tree_follows_a_refresh_beside_its_making() {
+    let mut world = World::warm();
+    world.platform.borrow_mut().slow_step = Some("spare-clone");
+    world.run_for(3 * SECOND);
+    assert!(!world.view().has_spare);
+    world.platform.borrow_mut().branches.insert("main".into(), sha(9));
+    world.call(Call::Debug { op: DebugOp::RefreshNow });
+    world.run_for(2 * MINUTE);
+    assert!(takes_spare(&mut world, "load:1", "main"));
+}
+
+#[test]
+fn detach_of_the_last_user_makes_a_spare_tree() {
+    let mut world = World::warm();
+    for number in 0..POOL_USERS_MAX {
+        world.attach(&format!("load:{number}"), main_ref());
+    }
+    world.run_for(10 * SECOND);
+    assert!(!world.view().has_spare);
+    world.detach("load:0", true);
+    world.run_for(10 * SECOND);
+    assert!(world.view().has_spare);
+}
+
+#[test]
+fn rebuild_ends_the_spare_tree() {
+    let mut world = World::warm();
+    world.run_for(10 * SECOND);
+    assert!(world.view().has_spare);
+    world.call(Call::Rebuild { dry_run: false });
+    world.run_until(|world| world.state() == "warm");
+    assert!(!world.view().has_spare, "it is of the workspace before");
+    world.run_for(10 * SECOND);
+    assert!(world.view().has_spare);
+}
+
+#[test]
+fn full_disk_has_no_spare_tree() {
+    let mut world = World::warm();
+    world.run_for(10 * SECOND);
+    let spares = |world: &World| {
+        let platform = world.platform.borrow();
+        platform.container.as_ref().unwrap().trees.keys().filter(|tree| *tree == SPARE).count()
+    };
+    assert_eq!(spares(&world), 1);
+    world.platform.borrow_mut().free_kib = 1000;
+    world.call(Call::Debug { op: DebugOp::MeasureDisk });
+    assert_eq!(token(&world.attach("load:1", main_ref())), "disk-pressure");
+    assert_eq!(spares(&world), 0, "a thread needs the room more");
 }

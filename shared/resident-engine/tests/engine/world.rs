@@ -1,7 +1,7 @@
 //! A simulated platform: clock, alarm, container, storage, code host, and an engine that can crash.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use ars_resident::daemon::{FailureKind, GitCredential, Job, SecretText, StepEnd, StepFailure, StepRequest};
@@ -21,7 +21,8 @@ use serde_json::{Value as Json, json};
 
 use crate::container::{Branches, Container, sha};
 
-pub const MINUTE: i64 = 60_000;
+pub const SECOND: i64 = 1_000;
+pub const MINUTE: i64 = 60 * SECOND;
 pub const HOUR: i64 = 60 * MINUTE;
 
 /// One database for all instances of an engine.
@@ -70,6 +71,8 @@ pub struct Platform {
     touched_at: i64,
     /// Failures of the next steps with a name.
     pub failures: Vec<(&'static str, StepFailure)>,
+    /// A step that takes a minute.
+    pub slow_step: Option<&'static str>,
     pub mint_fails: bool,
     /// For each minted token, whether a cached one was good enough.
     pub mints: Vec<bool>,
@@ -96,6 +99,11 @@ pub enum Transfers {
     },
     /// It answers 503.
     Fails,
+    /// It answers 503 so often, and is fast then.
+    Recovers {
+        /// Answers.
+        failures: u32,
+    },
     /// It sends a part of the archive.
     Truncates,
     /// It answers and sends nothing.
@@ -177,7 +185,7 @@ impl SimHost {
         request: &StepRequest,
         progress: &dyn Fn(u64),
     ) -> Option<Result<StepEnd, HostError>> {
-        let is_extraction = matches!(request.step.operation, Operation::Extract { .. });
+        let is_extraction = request.step.operation.received().is_some();
         if !is_extraction && !matches!(request.step.operation, Operation::Archive { .. }) {
             return None;
         }
@@ -190,6 +198,11 @@ impl SimHost {
                     progress(piece);
                 }
                 None
+            }
+            Transfers::Recovers { failures: 0 } => None,
+            Transfers::Recovers { failures } => {
+                self.0.borrow_mut().transfers = Transfers::Recovers { failures: failures - 1 };
+                Some(Err(HostError::Failed("the object storage answered 503".to_owned())))
             }
             Transfers::Fails => Some(Err(HostError::Failed("the object storage answered 503".to_owned()))),
             Transfers::Truncates if is_extraction => {
@@ -260,6 +273,9 @@ impl Host for SimHost {
         progress(1);
         if let Operation::ExecCommand { user, command, .. } = &request.step.operation {
             self.wait_for(command.as_str(), &user.to_string()).await?;
+        }
+        if self.0.borrow().slow_step == Some(name.as_str()) {
+            self.sleep(MINUTE).await;
         }
         if let Some(end) = self.transfer(&request, progress).await {
             return end;
@@ -395,6 +411,7 @@ impl World {
             idle_limit_ms: None,
             touched_at: 0,
             failures: Vec::new(),
+            slow_step: None,
             mint_fails: false,
             mints: Vec::new(),
             storage_fails: false,
@@ -536,6 +553,29 @@ impl World {
 
     pub fn state(&self) -> String {
         self.lifecycle()["stage"]["state"].as_str().unwrap_or("none").to_owned()
+    }
+
+    /// Returns the archives that the snapshot and the dependencies name.
+    pub fn named(&mut self) -> BTreeSet<BackupId> {
+        let of_snapshot = self.view().snapshot.into_iter().flat_map(|snapshot| snapshot.backups());
+        of_snapshot.chain(self.deps_archives()).collect()
+    }
+
+    /// Returns the complete archives of dependencies.
+    pub fn deps_archives(&self) -> BTreeSet<BackupId> {
+        let complete = "SELECT backup FROM deps_archives JOIN backups ON id = backup WHERE sha256 <> ''";
+        let rows = self.sql.query(complete, &[]).unwrap();
+        rows.iter().map(|row| BackupId::parse(row.text(0).unwrap()).unwrap()).collect()
+    }
+
+    /// Returns the archives in the object storage.
+    pub fn stored(&self) -> BTreeSet<BackupId> {
+        self.platform.borrow().objects.keys().cloned().collect()
+    }
+
+    /// Returns how often a step of this name ran.
+    pub fn count(&self, step: &str) -> usize {
+        self.platform.borrow().steps.iter().filter(|name| *name == step).count()
     }
 
     /// Returns the holders of pool users.

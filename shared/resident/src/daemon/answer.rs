@@ -153,6 +153,7 @@ pub struct SavedCheckpoint {
     /// Its commit.
     pub sha: Sha,
     /// The ref was written now; otherwise the last one has the same content.
+    #[serde(rename = "isNew", alias = "is_new")]
     pub is_new: bool,
     /// Paths of files that lost text with the shape of a secret, and of unsearched files.
     pub withheld: Vec<String>,

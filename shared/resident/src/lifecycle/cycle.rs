@@ -27,6 +27,8 @@ pub enum CycleKind {
     Refresh,
     /// From the snapshot to a warm tree.
     Restore,
+    /// A new snapshot of the tree as it is, because the code host did not answer.
+    Save,
 }
 
 /// A cycle in progress.
@@ -164,10 +166,22 @@ impl Cycle {
         (self.step.is_transfer() && self.retry_at.is_none()).then(|| self.bytes_at + RESTORE_STALL_TIMEOUT_MS)
     }
 
+    /// Returns whether the archive of the dependencies took too long.
+    pub(super) fn must_skip_deps(&self, now: UnixMillis) -> bool {
+        let is_due = |at: Option<UnixMillis>| at.is_some_and(|at| at <= now);
+        self.step == Step::AdoptDeps && (is_due(self.deadline()) || is_due(self.stall_at()))
+    }
+
+    /// Returns the deadline of the cycle.
+    /// The markers of a verified tree have none, because they take no time.
+    pub(super) fn deadline(&self) -> Option<UnixMillis> {
+        self.deadline.filter(|_| self.step != Step::Mark)
+    }
+
     /// Returns the time of the cycle's next alarm.
     pub(super) fn alarm(&self) -> UnixMillis {
         let due = self.retry_at.unwrap_or(self.lease_until);
-        [self.deadline, self.stall_at()].into_iter().flatten().fold(due, UnixMillis::min)
+        [self.deadline(), self.stall_at()].into_iter().flatten().fold(due, UnixMillis::min)
     }
 }
 

@@ -102,6 +102,9 @@ pub struct Resident {
     /// Cause of the last refresh that failed.
     pub(super) last_cause: Option<DegradedCause>,
     pub(super) disk_full_recycle_at: Option<UnixMillis>,
+    /// Last new checkpoint. An earlier version did not store it.
+    #[serde(default)]
+    pub(super) checkpoint_at: Option<UnixMillis>,
     pub(super) idle_since: Option<UnixMillis>,
     /// Backups that no record names any more.
     pub(super) garbage: BTreeSet<BackupId>,
@@ -157,6 +160,7 @@ impl Resident {
             }
             Input::Probed { runtime, ready, trees } => self.probed(runtime, ready.as_ref(), trees, now),
             Input::Attached => self.attached(now),
+            Input::CheckpointMade => self.checkpoint_made(now),
             Input::Stopped => {
                 self.verified = None;
                 Vec::new()
@@ -239,8 +243,11 @@ impl Resident {
 
     fn cycle_alarm(&mut self, now: UnixMillis) -> Vec<Action> {
         let Some(cycle) = &self.cycle else { return Vec::new() };
+        if cycle.must_skip_deps(now) {
+            return self.skip_deps(now);
+        }
         if cycle.kind == CycleKind::Restore {
-            if cycle.deadline.is_some_and(|at| at <= now) {
+            if cycle.deadline().is_some_and(|at| at <= now) {
                 return self.restore_failed("the deadline of 25 minutes was reached", now);
             }
             if cycle.stall_at().is_some_and(|at| at <= now) {
@@ -307,6 +314,7 @@ impl Resident {
             (Ok(output), CycleKind::Provision) => self.provisioned(step, output, now),
             (Ok(output), CycleKind::Refresh) => self.refreshed(step, output, now),
             (Ok(output), CycleKind::Restore) => self.restored(step, output, now),
+            (Ok(output), CycleKind::Save) => self.saved(output, now),
         }
     }
 
@@ -320,10 +328,16 @@ impl Resident {
             }
             return self.next_step(now);
         }
+        // A missing entry is installed when it is needed.
+        if step == Step::AdoptDeps {
+            return self.next_step(now);
+        }
         match self.cycle.as_ref().map(|cycle| cycle.kind) {
             Some(CycleKind::Provision) => self.provision_failed(step, failure, now),
             Some(CycleKind::Refresh) => self.refresh_failed(step, failure, now),
             Some(CycleKind::Restore) => self.restore_step_failed(step, failure, now),
+            // The next refresh saves again.
+            Some(CycleKind::Save) => self.drop_cycle(),
             None => Vec::new(),
         }
     }
@@ -445,22 +459,6 @@ impl Resident {
     /// Returns whether the object holds no state any more.
     pub fn is_blank(&self) -> bool {
         *self == Self::default()
-    }
-
-    fn attached(&mut self, now: UnixMillis) -> Vec<Action> {
-        self.idle_since = None;
-        let last = self.facts.as_ref().map(|facts| facts.last_refresh_at);
-        if last.is_none_or(|at| now - at > REFRESH_INTERVAL_MS) {
-            self.refresh_soon(now);
-        }
-        Vec::new()
-    }
-
-    fn refresh_soon(&mut self, now: UnixMillis) {
-        if matches!(self.stage, Some(Stage::Warm | Stage::Degraded(_))) {
-            self.schedules.refresh =
-                Some(self.schedules.refresh.map_or(now + SOON_MS, |at| at.min(now + SOON_MS)));
-        }
     }
 
     /// Changes the state.

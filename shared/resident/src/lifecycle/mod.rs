@@ -20,6 +20,7 @@ mod provision;
 mod reason;
 mod refresh;
 mod restore;
+mod save;
 mod teardown;
 mod watchdog;
 

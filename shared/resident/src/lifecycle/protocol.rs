@@ -144,7 +144,7 @@ impl Step {
 
     /// Returns whether the step receives an archive, so that arriving bytes are observed.
     pub const fn is_transfer(self) -> bool {
-        matches!(self, Self::RestoreMirror | Self::RestoreCheckout)
+        matches!(self, Self::RestoreMirror | Self::RestoreCheckout | Self::AdoptDeps)
     }
 }
 
@@ -295,6 +295,8 @@ pub enum Input {
     },
     /// A thread attached.
     Attached,
+    /// The mirror has a new checkpoint of a thread.
+    CheckpointMade,
     /// The container was stopped on purpose.
     Stopped,
     /// A pass of the watchdog.

@@ -4,7 +4,7 @@ use ars_types::UnixMillis;
 
 use super::classify::{FailureClass, classify, failure_text};
 use super::cycle::{Cycle, CycleKind};
-use super::machine::{Facts, REFRESH_INTERVAL_MS, Resident, SOON_MS, Slot};
+use super::machine::{Facts, Resident, SOON_MS, Slot};
 use super::protocol::{Action, Config, Failure, Output, Step};
 use super::reason::{DownCause, Reason, Stage};
 use crate::snapshot::{Snapshot, Stamp};
@@ -38,6 +38,7 @@ impl Resident {
         // A backup is deleted before its id is forgotten: the ids move to the deletions of the same write.
         self.replace_snapshot(None);
         self.facts = None;
+        self.checkpoint_at = None;
         self.verified = None;
         self.strikes = 0;
         self.idle_since = None;
@@ -74,7 +75,7 @@ impl Resident {
             Step::CheckoutClone,
         ];
         if config.has_install {
-            steps.extend([Step::Install, Step::LinkDeps]);
+            steps.extend([Step::AdoptDeps, Step::Install, Step::LinkDeps]);
         }
         steps.extend([Step::Build, Step::Snapshot, Step::Mark]);
         let mut actions = self.drop_cycle();
@@ -183,7 +184,7 @@ impl Resident {
         self.interrupted_streak = 0;
         self.degraded_streak = 0;
         self.last_cause = None;
-        self.schedules.refresh = Some(now + REFRESH_INTERVAL_MS);
+        self.schedules.refresh = Some(now + self.refresh_delay());
         self.enter(Stage::Warm, now);
     }
 }

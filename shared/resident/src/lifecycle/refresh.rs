@@ -4,13 +4,15 @@ use ars_types::UnixMillis;
 
 use super::classify::{DISK_FULL_MIN_KIB, FailureClass, classify, failure_text};
 use super::cycle::{Cycle, CycleKind};
-use super::machine::{Facts, REFRESH_INTERVAL_MS, Resident};
+use super::machine::{Facts, REFRESH_INTERVAL_MS, Resident, SOON_MS};
 use super::protocol::{Action, Failure, Inspection, Markers, Output, Step, TreesState};
 use super::reason::{DegradedCause, Reason, Stage};
 use crate::names::{LockfileKey, Sha};
 
 /// Time until the next refresh after an interruption or a restart of the container.
 const SHORT_REFRESH_INTERVAL_MS: i64 = 45_000;
+/// Interval of refreshes while checkpoints are made.
+const CHECKPOINT_REFRESH_INTERVAL_MS: i64 = 60_000;
 /// Interval of refreshes of an idle resident, so that its container sleeps.
 const IDLE_REFRESH_INTERVAL_MS: i64 = 21_600_000;
 /// Time without an attach after which a resident may be idle.
@@ -65,7 +67,9 @@ impl RefreshPlan {
             Self::Unchanged => return Vec::new(),
             Self::Reuse => return vec![Step::Snapshot, Step::Mark],
             Self::KeepDeps => vec![Step::Unmark, Step::CheckoutUpdate],
-            Self::ResumeInstall | Self::Full => vec![Step::Unmark, Step::Install, Step::CheckoutUpdate],
+            Self::ResumeInstall | Self::Full => {
+                vec![Step::Unmark, Step::AdoptDeps, Step::Install, Step::CheckoutUpdate]
+            }
         };
         if has_install {
             steps.push(Step::LinkDeps);
@@ -122,9 +126,7 @@ impl Resident {
             return self.still_full(&inspection, now);
         }
         // A checkpoint is on the disk of the container only until a snapshot has it.
-        let has_new_checkpoint = inspection
-            .last_checkpoint_at
-            .is_some_and(|at| self.snapshot.as_ref().is_none_or(|snapshot| snapshot.created_at <= at));
+        let has_new_checkpoint = self.lacks_checkpoint(inspection.last_checkpoint_at.max(self.checkpoint_at));
         if !has_new_checkpoint && self.is_idle(&inspection, now) {
             self.cycle = None;
             self.idle_since.get_or_insert(now);
@@ -235,12 +237,16 @@ impl Resident {
             self.verified = None;
         }
         let is_soon = is_interrupted && self.interrupted_streak <= INTERRUPTED_MAX;
-        let actions = self.drop_cycle();
+        let found = self.cycle.as_ref().map(|cycle| cycle.found.clone()).unwrap_or_default();
+        let mut actions = self.drop_cycle();
         let reason = Reason::new(cause, &text);
         self.last_refresh_error = Some(reason.to_string());
         self.enter(Stage::Degraded(reason), now);
         let delay = if is_soon { SHORT_REFRESH_INTERVAL_MS } else { REFRESH_INTERVAL_MS };
         self.schedules.refresh = Some(now + delay);
+        if cause == DegradedCause::HostUnreachable {
+            actions.extend(self.begin_save(&found, now));
+        }
         actions
     }
 
@@ -249,6 +255,50 @@ impl Resident {
         let is_soon = (1..=INTERRUPTED_MAX).contains(&self.interrupted_streak);
         let delay = if is_soon { SHORT_REFRESH_INTERVAL_MS } else { REFRESH_INTERVAL_MS };
         self.schedules.refresh = Some(now + delay);
+    }
+
+    pub(super) fn attached(&mut self, now: UnixMillis) -> Vec<Action> {
+        self.idle_since = None;
+        let last = self.facts.as_ref().map(|facts| facts.last_refresh_at);
+        if last.is_none_or(|at| now - at > REFRESH_INTERVAL_MS) {
+            self.refresh_soon(now);
+        }
+        Vec::new()
+    }
+
+    /// Moves the next refresh to the next moment.
+    pub(super) fn refresh_soon(&mut self, now: UnixMillis) {
+        if matches!(self.stage, Some(Stage::Warm | Stage::Degraded(_))) {
+            self.schedules.refresh =
+                Some(self.schedules.refresh.map_or(now + SOON_MS, |at| at.min(now + SOON_MS)));
+        }
+    }
+
+    /// Arms a refresh. Its snapshot has the checkpoint.
+    pub(super) fn checkpoint_made(&mut self, now: UnixMillis) -> Vec<Action> {
+        // An object that was removed stays blank.
+        self.checkpoint_at = self.stage.is_some().then_some(now);
+        // A refresh that failed would fail again, after a whole build.
+        if self.stage == Some(Stage::Warm) {
+            // The state changed last at the end of a cycle.
+            let at = (self.updated_at + CHECKPOINT_REFRESH_INTERVAL_MS).max(now + SOON_MS);
+            self.schedules.refresh = Some(self.schedules.refresh.map_or(at, |next| next.min(at)));
+        }
+        Vec::new()
+    }
+
+    /// Returns the time from the end of a cycle to the next refresh.
+    pub(super) fn refresh_delay(&self) -> i64 {
+        match self.lacks_checkpoint(self.checkpoint_at) {
+            true => CHECKPOINT_REFRESH_INTERVAL_MS,
+            false => REFRESH_INTERVAL_MS,
+        }
+    }
+
+    /// Returns whether the snapshot lacks a checkpoint of this time.
+    fn lacks_checkpoint(&self, at: Option<UnixMillis>) -> bool {
+        let has = |at| self.snapshot.as_ref().is_some_and(|snapshot| at < snapshot.created_at);
+        at.is_some_and(|at| !has(at))
     }
 }
 

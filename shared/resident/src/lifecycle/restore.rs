@@ -85,15 +85,20 @@ impl Resident {
         }
     }
 
+    /// Ends the wait for the archive of the dependencies. They are installed when they are needed.
+    pub(super) fn skip_deps(&mut self, now: UnixMillis) -> Vec<Action> {
+        let mut actions: Vec<Action> =
+            self.cycle.iter().map(|cycle| Action::CancelSteps { attempt: cycle.attempt }).collect();
+        actions.extend(self.next_step(now));
+        actions
+    }
+
     pub(super) fn restore_step_failed(
         &mut self,
         step: Step,
         failure: &Failure,
         now: UnixMillis,
     ) -> Vec<Action> {
-        if step == Step::AdoptDeps {
-            return self.next_step(now);
-        }
         if classify(step, failure) == FailureClass::Interrupted
             && let Some(cycle) = &self.cycle
             && cycle.tries < super::cycle::STEP_ATTEMPTS

@@ -2,6 +2,7 @@
 
 use ars_types::RefName;
 
+use super::spare::TAKE_SPARE;
 use super::step::{FETCH_TIMEOUT_MS, Operation, PlanStep, User, git, remote_git};
 use crate::layout::{MIRROR, THREADS, thread_dir, tree};
 use crate::names::{LockfileKey, StrictThreadKey};
@@ -11,7 +12,7 @@ use crate::thread::TreeDecision;
 /// Permissions of the folder of all threads.
 const SHARED_MODE: u32 = 0o755;
 /// Permissions of the folder of one thread.
-const PRIVATE_MODE: u32 = 0o700;
+pub(super) const PRIVATE_MODE: u32 = 0o700;
 
 /// The decisions of an attach.
 #[derive(Debug, Clone)]
@@ -24,6 +25,8 @@ pub struct AttachContext<'a> {
     pub user: PoolUser,
     /// The decision about its tree.
     pub tree: TreeDecision,
+    /// The spare tree becomes the new tree.
+    pub takes_spare: bool,
     /// The mirror lacks the ref or the expected commit.
     pub needs_fetch: bool,
     /// A token was minted.
@@ -66,20 +69,33 @@ pub fn attach(context: &AttachContext<'_>) -> Vec<PlanStep> {
 
 fn create(context: &AttachContext<'_>, path: &str, owner: User) -> Vec<PlanStep> {
     let dir = thread_dir(context.thread);
-    let make = |path: &str, mode| Operation::MakeDir { path: path.to_owned(), mode, owner: User::ROOT };
+    let make = |path: &str, mode, owner| Operation::MakeDir { path: path.to_owned(), mode, owner };
+    let origin = if context.readonly { MIRROR } else { context.origin };
+    // From here on the tree is the thread's, so git runs as its user.
+    let remote = PlanStep::of("worktree-remote", owner, git(path, &["remote", "set-url", "origin", origin]));
+    let mut steps = vec![
+        PlanStep::root("threads-dir", make(THREADS, SHARED_MODE, User::ROOT)),
+        PlanStep::root("thread-dir", make(&dir, PRIVATE_MODE, User::ROOT)),
+    ];
+    let clean = PlanStep::root("worktree-clean", Operation::RemoveTree { path: path.to_owned() });
+    if context.takes_spare {
+        // Without the lock of the mirror: a refresh does not delay it.
+        steps.push(clean);
+        let take = Operation::TakeSpare { tree: path.to_owned() };
+        steps.push(PlanStep::root(TAKE_SPARE, take));
+        steps.push(PlanStep::root("thread-own", make(&dir, PRIVATE_MODE, owner)));
+        steps.push(remote);
+        return steps;
+    }
     // Without hard links, so that no write reaches the mirror's objects.
     let clone =
         git(MIRROR, &["clone", "--no-hardlinks", "--branch", context.git_ref.as_str(), "--", MIRROR, path]);
-    let origin = if context.readonly { MIRROR } else { context.origin };
-    let mut steps = vec![
-        PlanStep::root("threads-dir", make(THREADS, SHARED_MODE)),
-        PlanStep::root("thread-dir", make(&dir, PRIVATE_MODE)),
-        PlanStep::root("worktree-clean", Operation::RemoveTree { path: path.to_owned() }).locked(),
+    steps.extend([
+        clean.locked(),
         PlanStep::root("worktree-clone", clone).within(FETCH_TIMEOUT_MS).locked(),
         PlanStep::root("worktree-chown", Operation::ChangeOwner { path: dir, owner }).locked(),
-        // From here on the tree is the thread's, so git runs as its user.
-        PlanStep::of("worktree-remote", owner, git(path, &["remote", "set-url", "origin", origin])),
-    ];
+        remote,
+    ]);
     if let Some(key) = context.deps {
         let link = Operation::LinkDeps { key: key.clone(), tree: path.to_owned(), owner };
         steps.push(PlanStep::root("deps-link", link).within(FETCH_TIMEOUT_MS).locked());

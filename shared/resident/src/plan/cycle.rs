@@ -110,7 +110,7 @@ pub fn cycle_step(step: Step, context: &CycleContext<'_>, budget_ms: i64) -> Opt
             let backup = context.snapshot?.checkout_backup_id.clone();
             locked(Operation::Extract { backup, path: CHECKOUT.to_owned() })
         }
-        Step::AdoptDeps => root(Operation::AdoptDeps { key: context.key?.clone() }),
+        Step::AdoptDeps => root(Operation::AdoptDeps { key: context.key?.clone(), backup: None }),
         Step::Mark => root(Operation::Mark { sha: context.sha?.clone(), key: context.key?.clone() }),
     })
 }

@@ -8,6 +8,7 @@ mod command;
 mod cycle;
 mod publish;
 mod restore;
+mod spare;
 mod step;
 mod thread;
 
@@ -21,7 +22,9 @@ pub use command::{
 pub use cycle::{CycleContext, MIRROR_MODE, cycle_step};
 pub use publish::{PublishContext, check_out, contains, fetch_ref, note_pushed, push, receive};
 pub use restore::{find_checkpoint, restore};
+pub use spare::{SpareContext, TAKE_SPARE, make_spare, remove_spare};
 pub use step::{Operation, PlanStep, Root, Unprivileged, User};
 pub use thread::{
-    abandon, check, check_credential, checkpoint, evict, install, kill, sweep_deps, write_credential,
+    abandon, adopt_deps, archive_deps, check, check_credential, checkpoint, evict, install, kill, sweep_deps,
+    write_credential,
 };

@@ -41,15 +41,15 @@ fn assert_git_is_safe(steps: &[PlanStep]) {
 proptest! {
     #[test]
     fn attach_keeps_work_and_permissions(
-        key in "[a-z]{1,5}:[A-Za-z0-9._:-]{1,40}", git_ref in "[A-Za-z0-9][A-Za-z0-9._/-]{0,30}", flags in any::<[bool; 5]>(),
+        key in "[a-z]{1,5}:[A-Za-z0-9._:-]{1,40}", git_ref in "[A-Za-z0-9][A-Za-z0-9._/-]{0,30}", flags in any::<[bool; 6]>(),
     ) {
-        let [needs_fetch, has_token, readonly, has_deps, needs_checkpoint] = flags;
+        let [needs_fetch, has_token, readonly, has_deps, needs_checkpoint, takes_spare] = flags;
         let Ok(git_ref) = RefName::parse(git_ref) else { return Ok(()) };
         let thread = StrictThreadKey::parse(key).unwrap();
         let deps = LockfileKey::of_listing("");
         for tree in [TreeDecision::Create, TreeDecision::Reuse, TreeDecision::Replace { needs_checkpoint }] {
             let steps = attach(&AttachContext {
-                thread: &thread, git_ref: &git_ref, user: user(), tree, needs_fetch, has_token, readonly,
+                thread: &thread, git_ref: &git_ref, user: user(), tree, takes_spare, needs_fetch, has_token, readonly,
                 deps: has_deps.then_some(&deps), origin: "https://host/acme/app.git",
             });
             assert_git_is_safe(&steps);

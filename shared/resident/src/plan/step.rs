@@ -109,6 +109,11 @@ pub enum Operation {
         /// Owner of the folders.
         owner: User,
     },
+    /// Move the spare tree to the place of a thread's tree, which does not exist.
+    TakeSpare {
+        /// Tree.
+        tree: String,
+    },
     /// Copy build results of the checkout, which tools rewrite in place.
     CopyBuilds {
         /// Tree.
@@ -207,10 +212,13 @@ pub enum Operation {
         /// The command.
         command: TableCommand,
     },
-    /// Restore a store entry from its archive.
+    /// Use a store entry that is there, or restore it from its archive.
     AdoptDeps {
         /// Key of the entry.
         key: LockfileKey,
+        /// The archive. An earlier version of the engine named none.
+        #[serde(default)]
+        backup: Option<BackupId>,
     },
     /// Remove store entries that were not used for a day.
     SweepDeps {
@@ -245,6 +253,16 @@ pub enum Operation {
         /// The user.
         user: PoolUser,
     },
+}
+
+impl Operation {
+    /// Returns the archive that the operation receives.
+    pub const fn received(&self) -> Option<&BackupId> {
+        match self {
+            Self::Extract { backup, .. } | Self::AdoptDeps { backup: Some(backup), .. } => Some(backup),
+            _ => None,
+        }
+    }
 }
 
 /// A step of a plan.

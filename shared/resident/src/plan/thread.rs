@@ -3,13 +3,13 @@
 use ars_types::RefName;
 
 use super::step::{Operation, PlanStep, User};
-use crate::layout::{op_dir, thread_dir, tree};
-use crate::names::{LockfileKey, Sha, StrictThreadKey, TableCommand};
+use crate::layout::{deps_entry, op_dir, thread_dir, tree};
+use crate::names::{BackupId, LockfileKey, Sha, StrictThreadKey, TableCommand};
 use crate::pool::{Holder, PoolUser};
 
 /// Time in which the processes of a user are killed.
 const KILL_STEP_TIMEOUT_MS: i64 = 2_000;
-/// Time in which dependencies are installed.
+/// Time in which dependencies are installed, archived or restored.
 const INSTALL_TIMEOUT_MS: i64 = 600_000;
 
 /// Returns the step that checks a tree for unsaved work, as the thread's user.
@@ -82,6 +82,19 @@ pub fn abandon(user: PoolUser, holder: &Holder) -> Vec<PlanStep> {
         PlanStep::root("orphan-remove", Operation::RemoveTree { path }),
         PlanStep::root("home-clean", Operation::CleanHome { user }),
     ]
+}
+
+/// Returns the step that uses an entry of the store, or restores it from its archive.
+pub fn adopt_deps(key: &LockfileKey, backup: Option<BackupId>) -> PlanStep {
+    let adopt = Operation::AdoptDeps { key: key.clone(), backup };
+    PlanStep::root("adopt-deps", adopt).within(INSTALL_TIMEOUT_MS)
+}
+
+/// Returns the step that archives an entry of the store.
+/// Without the lock, because a complete entry does not change.
+pub fn archive_deps(key: &LockfileKey) -> PlanStep {
+    let archive = Operation::Archive { path: deps_entry(key), without: None };
+    PlanStep::root("deps-archive", archive).within(INSTALL_TIMEOUT_MS)
 }
 
 /// Returns the step that removes unused store entries.

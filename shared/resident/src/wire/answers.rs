@@ -357,6 +357,9 @@ pub struct Discards {
     pub snapshot: Option<Snapshot>,
     /// Number of its objects.
     pub backup_objects: u32,
+    /// Checkpoints that the mirror had. An older object reports none.
+    #[serde(default)]
+    pub checkpoints: u32,
 }
 
 /// How a rebuild provisions.

@@ -42,6 +42,9 @@ pub struct EngineView {
     pub idle_since: Option<UnixMillis>,
     /// Snapshot.
     pub snapshot: Option<Snapshot>,
+    /// Last checkpoint of any thread. An older object reports none.
+    #[serde(default)]
+    pub last_checkpoint_at: Option<UnixMillis>,
     /// Numbers of pending schedules.
     pub schedules: PendingSchedules,
     /// Current step of the cycle. An older object reports none.
@@ -54,6 +57,9 @@ pub struct EngineView {
     /// Durations of the last attaches in milliseconds, newest first. An older object reports none.
     #[serde(default)]
     pub attach_ms: Vec<i64>,
+    /// The next attach of the default branch finds a spare tree.
+    #[serde(default)]
+    pub has_spare: bool,
     /// Last disk sample.
     pub disk: Option<Sample>,
 }
@@ -101,6 +107,9 @@ pub struct ThreadRow {
     /// The tree has unsaved work. `None` if no check of it is known since its last use.
     #[serde(default)]
     pub dirty: Option<bool>,
+    /// Time from which that is not known.
+    #[serde(default)]
+    pub unchecked_since: Option<UnixMillis>,
 }
 
 impl From<&Binding> for ThreadRow {
@@ -118,6 +127,7 @@ impl From<&Binding> for ThreadRow {
             evicted_why: binding.evicted_why.clone(),
             checkpoint: None,
             dirty: None,
+            unchecked_since: None,
         }
     }
 }
@@ -149,6 +159,7 @@ pub fn engine_view(
         last_restore: resident.last_restore(),
         idle_since: resident.idle_since(),
         snapshot: resident.snapshot().cloned(),
+        last_checkpoint_at: None,
         schedules: PendingSchedules {
             refresh: schedules.refresh.is_some().into(),
             provision_run: schedules.provision_run.is_some().into(),
@@ -158,6 +169,7 @@ pub fn engine_view(
         in_flight,
         threads,
         attach_ms: Vec::new(),
+        has_spare: false,
         disk,
     }
 }

@@ -215,11 +215,13 @@ fn one_silent_resident_makes_the_sum_unknown() {
             "lastRestore",
             "idleSince",
             "snapshot",
+            "lastCheckpointAt",
             "schedules",
             "step",
             "inFlight",
             "threads",
             "attachMs",
+            "hasSpare",
             "disk",
         ]
     );

@@ -135,6 +135,42 @@ fn arriving_bytes_keep_a_restore_alive() {
     assert!(world.reason().contains("deadline of 25 minutes"), "{}", world.reason());
 }
 
+/// Dependencies can be installed later, so their archive never costs a cycle.
+#[test]
+fn archive_of_dependencies_fails_no_cycle() {
+    // A transfer that stalls is given up.
+    let mut world = World::warm();
+    world.stop_runtime();
+    world.attach();
+    world.run_to(Step::AdoptDeps);
+    world.now += 121 * SECOND;
+    world.apply(Input::AlarmFired);
+    assert!(world.kinds().contains("cancel"));
+    assert_eq!(world.running.map(|(_, step)| step), Some(Step::Mark));
+    world.run_until(|world| world.state() == StateWord::Warm);
+
+    // The deadline of the restore ends one that is too slow, and not the restore.
+    world.stop_runtime();
+    world.attach();
+    world.run_to(Step::AdoptDeps);
+    for minute in 1..=26_u64 {
+        if let Some((attempt, Step::AdoptDeps)) = world.running {
+            world.now += MINUTE;
+            world.apply(Input::Progress { attempt, bytes: minute });
+            world.apply(Input::AlarmFired);
+        }
+    }
+    assert_eq!(world.running.map(|(_, step)| step), Some(Step::Mark), "{}", world.reason());
+    world.run_until(|world| world.state() == StateWord::Warm);
+
+    // A failure of the object storage is followed by an installation.
+    world.apply(Input::Rebuild);
+    world.run_to(Step::AdoptDeps);
+    world.fail(failure("HTTP 503"));
+    assert_eq!(world.running.map(|(_, step)| step), Some(Step::Install));
+    world.run_until(|world| world.state() == StateWord::Warm);
+}
+
 /// The count begins anew when the archive has arrived and its content is extracted.
 #[test]
 fn any_change_of_the_bytes_is_progress() {
@@ -156,9 +192,9 @@ fn any_change_of_the_bytes_is_progress() {
     assert!(world.reason().contains("no bytes arrived for 120 s"), "{}", world.reason());
 }
 
-/// The stream of an abandoned restore ends before a rebuild can start.
+/// The input that makes a resident `down` cancels the stream of its restore too.
 #[test]
-fn abandoned_restore_is_cancelled_before_down() {
+fn abandoned_restore_is_cancelled() {
     let mut world = World::warm();
     world.stop_runtime();
     world.attach();

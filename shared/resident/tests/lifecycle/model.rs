@@ -29,6 +29,7 @@ enum Op {
     Rebuild,
     Reconfigure,
     RefreshNow,
+    Checkpoint,
     KillRefresh,
     ForceOnboarding,
     ForceDown,
@@ -62,6 +63,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::Rebuild),
         1 => Just(Op::Reconfigure),
         2 => Just(Op::RefreshNow),
+        2 => Just(Op::Checkpoint),
         1 => Just(Op::KillRefresh),
         1 => Just(Op::ForceOnboarding),
         1 => Just(Op::ForceDown),
@@ -126,6 +128,7 @@ fn perform(world: &mut World, op: Op) {
         Op::Rebuild => world.apply(Input::Rebuild),
         Op::Reconfigure => world.apply(Input::Reconfigure(config())),
         Op::RefreshNow => world.apply(Input::RefreshNow),
+        Op::Checkpoint => world.checkpoint(),
         Op::KillRefresh => world.apply(Input::KillRefresh),
         Op::ForceOnboarding => {
             if world.has_row {

@@ -120,6 +120,64 @@ fn failed_refresh_serves_the_last_snapshot() {
     }
 }
 
+/// The code host is not needed to save what is on the disk.
+#[test]
+fn checkpoint_is_saved_while_the_code_host_is_down() {
+    let mut world = World::warm();
+    let old = world.resident.snapshot().unwrap().clone();
+    for has_moved in [true, false] {
+        world.now += MINUTE;
+        world.checkpoint();
+        let saved_at = world.now;
+        world.run_to(Step::Fetch);
+        if has_moved {
+            // Such a tree would be another one than its stamp says.
+            world.runtime.as_mut().unwrap().mirror = Some(sha(9));
+        }
+        world.fail(failure("could not resolve host"));
+        assert_eq!(world.resident.current_step(), Some(Step::RevParse));
+        world.run_until(|world| world.resident.current_step().is_none());
+        assert!(world.reason().starts_with("github-unreachable: "), "{}", world.reason());
+        let snapshot = world.resident.snapshot().unwrap();
+        assert_eq!(snapshot.stamp, old.stamp);
+        assert_eq!(snapshot.created_at >= saved_at, !has_moved);
+        assert!(
+            snapshot.backups().iter().all(|id| world.objects.contains_key(id)) && world.objects.len() == 2
+        );
+        world.run_until(|world| world.state() == StateWord::Warm);
+    }
+}
+
+/// A checkpoint without a snapshot is lost with the disk of its container.
+#[test]
+fn snapshot_of_a_checkpoint_follows_within_a_minute() {
+    let created_at = |world: &World| world.resident.snapshot().unwrap().created_at;
+    let mut world = World::warm();
+    world.now += 5 * MINUTE;
+    world.checkpoint();
+    assert!(world.alarm.is_some_and(|at| at <= world.now + 1_000), "the last cycle ended long ago");
+    let saved_at = world.now;
+    world.run_until(|world| created_at(world) > saved_at && world.state() == StateWord::Warm);
+    let ended_at = world.now;
+    world.now += 1_000;
+    world.checkpoint();
+    assert_eq!(world.alarm, Some(ended_at + MINUTE), "one in a minute is enough");
+    world.run_to(Step::Snapshot);
+    let begun_at = world.now;
+    world.now += 1_000;
+    world.checkpoint();
+    world.run_until(|world| world.state() == StateWord::Warm);
+    assert_eq!(created_at(&world), begun_at);
+    assert_eq!(world.alarm, Some(world.now + MINUTE), "it came too late for that snapshot");
+    world.run_until(|world| created_at(world) > begun_at && world.state() == StateWord::Warm);
+    assert_eq!(world.alarm, Some(world.now + 10 * MINUTE), "nothing is left to save");
+    world.host = 4;
+    world.run_to(Step::Build);
+    world.fail(failure("error TS2304"));
+    world.checkpoint();
+    assert!(world.alarm.is_some_and(|at| at > world.now + 2 * MINUTE), "the build would fail again");
+}
+
 #[test]
 fn dead_container_is_restored() {
     for state in [StateWord::Warm, StateWord::Refreshing, StateWord::Degraded] {

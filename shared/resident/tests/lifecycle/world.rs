@@ -164,6 +164,12 @@ impl World {
         None
     }
 
+    /// The mirror gets a checkpoint of a thread.
+    pub fn checkpoint(&mut self) {
+        self.last_checkpoint_at = Some(self.now);
+        self.apply(Input::CheckpointMade);
+    }
+
     pub fn is_dirty(&self) -> bool {
         self.runtime.as_ref().is_some_and(|runtime| runtime.is_dirty)
     }

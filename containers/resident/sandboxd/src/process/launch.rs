@@ -1,20 +1,15 @@
-//! The start of a program, from a thread with fewer rights.
+//! The start of a program of a container, from a thread with fewer rights.
 //!
-//! Rights belong to a thread and are inherited. The thread lives as long as its program, because a sandbox may end with
-//! the thread that started it.
+//! Rights belong to a thread and are inherited. Not here: programs of a host (`crate::confine`).
 
-use std::{
-    io,
-    process::Command,
-    sync::{Arc, mpsc},
-    thread,
-};
+use std::{io, path::PathBuf, process::Command, thread};
 
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use rustix::thread::set_no_new_privs;
 use tokio::{process::Child, runtime::Handle, sync::oneshot};
 
-use crate::confine::Confined;
+use super::rights::restrict;
+use crate::confine::Place;
 
 /// Largest file that a program may write: two of them do not fill the disk of the largest container.
 const MAX_FILE_BYTES: u64 = 8 << 30;
@@ -23,37 +18,28 @@ const MAX_OPEN_FILES: u64 = 65_536;
 /// Processes and threads of one user. Root has no such limit.
 const MAX_USER_PROCESSES: u64 = 8_192;
 
-/// A started program.
-pub(super) struct Launched {
-    pub(super) child: Child,
-    /// Its thread ends with this value.
-    _thread: mpsc::Sender<()>,
-}
+/// The folders of a program that a repository or a caller chose, and that of the files of its output.
+pub(super) type Bounds = (Place, PathBuf);
 
 /// Starts a program. No program gains rights by its file, such as `sudo` does.
-pub(super) async fn launch(command: Command, confined: Option<Arc<dyn Confined>>) -> io::Result<Launched> {
+pub(super) async fn launch(command: Command, bounds: Option<Bounds>) -> io::Result<Child> {
     let (sender, receiver) = oneshot::channel();
-    let (end, ended) = mpsc::channel::<()>();
     let runtime = Handle::current();
     let start = move || {
         let _runtime = runtime.enter();
-        let restricted = set_no_new_privs(true).map_err(io::Error::from).and_then(|()| match &confined {
-            Some(confined) => confined.restrict_thread(),
-            None => Ok(()),
-        });
-        let child =
-            restricted.and_then(|()| tokio::process::Command::from(command).kill_on_drop(true).spawn());
+        let spawn = || tokio::process::Command::from(command).kill_on_drop(true).spawn();
+        let rights = || bounds.as_ref().map_or(Ok(()), |(place, streams)| restrict(place, streams));
+        let fewer = set_no_new_privs(true).map_err(io::Error::from).and_then(|()| rights());
+        let child = fewer.and_then(|()| spawn());
         // Without a receiver the child ends when the result is dropped.
         drop(sender.send(child));
-        // Ends with an error when the other end is dropped.
-        let _ = ended.recv();
     };
     thread::Builder::new().name("starts-a-program".into()).spawn(start)?;
     let child = receiver.await.map_err(|_| io::Error::other("the starting thread broke off"))??;
     if let Some(pid) = child.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
         limit(pid);
     }
-    Ok(Launched { child, _thread: end })
+    Ok(child)
 }
 
 /// Limits a program. A limit is never raised above this process's own.

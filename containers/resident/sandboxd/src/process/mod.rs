@@ -3,10 +3,12 @@
 mod kill;
 mod launch;
 mod program;
+mod rights;
 mod run;
 mod streams;
 
 pub(crate) use kill::{kill_in, kill_tagged, kill_uid};
 pub(crate) use program::{Input, Program};
+pub use rights::has_landlock;
 pub(crate) use run::{Ended, run};
 pub(crate) use streams::{Heads, Streams};

@@ -1,15 +1,17 @@
 //! Runs a program as a process group that ends as a whole.
 //!
 //! The group is killed before its leader is reaped, so its number cannot belong to another group yet. A step that
-//! stops also kills the processes that left the group: they have the tag of the step in their environment.
+//! stops also kills the processes that left the group: they have the tag of the step in their environment. A confined
+//! program ends with what holds it (`crate::confine`).
 
 use std::{
-    ffi::OsString,
+    fs::File,
     io,
     os::{
         fd::OwnedFd,
         unix::process::{CommandExt as _, ExitStatusExt as _},
     },
+    pin::pin,
     process::{Command, ExitStatus, Stdio},
     sync::Arc,
 };
@@ -23,12 +25,12 @@ use tokio::{
 
 use super::{
     kill::{TAG, kill_tagged},
-    launch::launch,
+    launch::{Bounds, launch},
     program::{Input, Program},
     streams::Streams,
 };
 use crate::{
-    confine::Confined,
+    confine::{Confined, Hold, Started},
     failure::{Context as _, Result},
     runtime::Runtime,
     settings::Mode,
@@ -60,57 +62,101 @@ pub(crate) async fn run(
     stop.check()?;
     let name = program.words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
     let tag = runtime.next_tag(program.user);
-    let (command, confined) = prepare(runtime, program, streams, &tag)?;
+    let Prepared { command, confined, bounds, input } = prepare(runtime, program, streams, &tag)?;
     // The confinement may have a proxy, which the program uses until its end.
-    let mut launched = launch(command, confined.clone()).await.context(&name)?;
-    let group = Group(launched.child.id().and_then(|id| Pid::from_raw(id.cast_signed())));
-    let stopped = tokio::select! {
-        done = exited(&mut launched.child) => { done.context(&name)?; None }
-        why = stop.stopped() => Some(why),
-    };
+    let Started { mut child, hold } =
+        start(command, (confined.clone(), bounds), input).await.context(&name)?;
+    let group = Group(child.id().and_then(|id| Pid::from_raw(id.cast_signed())));
+    let stopped = until_end(&mut child, &*hold, stop).await.context(&name)?;
     drop(group);
+    drop(hold);
     if stopped.is_some() {
         let killed = tokio::task::spawn_blocking(move || kill_tagged(&tag)).await;
         killed.map_err(io::Error::other).context("kill")?;
     }
-    let status = launched.child.wait().await.context(&name)?;
+    let status = child.wait().await.context(&name)?;
     let exit_code = if stopped == Some(Why::TimedOut) { TIMEOUT_EXIT } else { exit_code(status) };
     let refused = confined.map_or_else(Vec::new, |confined| confined.refused());
     Ok(Ended { exit_code, stopped, refused })
 }
 
-fn prepare(
-    runtime: &Runtime,
-    program: Program,
-    streams: &Streams,
-    tag: &str,
-) -> Result<(Command, Option<Arc<dyn Confined>>)> {
+/// A program that is ready to start.
+struct Prepared {
+    command: Command,
+    /// The confinement on a host.
+    confined: Option<Arc<dyn Confined>>,
+    /// The bounds in a container.
+    bounds: Option<Bounds>,
+    input: Option<File>,
+}
+
+/// Nothing lasts as long as the program.
+struct Nothing;
+
+impl Hold for Nothing {}
+
+async fn start(
+    mut command: Command,
+    (confined, bounds): (Option<Arc<dyn Confined>>, Option<Bounds>),
+    input: Option<File>,
+) -> io::Result<Started> {
+    if let Some(confined) = confined {
+        return confined.start(command, input).await;
+    }
+    command.stdin(input.map_or_else(Stdio::null, Stdio::from));
+    Ok(Started { child: launch(command, bounds).await?, hold: Box::new(Nothing) })
+}
+
+/// Waits until the program ended or must stop. Returns why it must.
+async fn until_end(child: &mut Child, hold: &dyn Hold, stop: &Stop) -> io::Result<Option<Why>> {
+    let mut watching = hold.watch();
+    let mut is_watched = true;
+    let (mut exited, mut stopped) = (pin!(exited(child)), pin!(stop.stopped()));
+    loop {
+        tokio::select! {
+            () = &mut watching, if is_watched => is_watched = false,
+            done = &mut exited => return done.map(|()| None),
+            why = &mut stopped => return Ok(Some(why)),
+        }
+    }
+}
+
+fn prepare(runtime: &Runtime, program: Program, streams: &Streams, tag: &str) -> Result<Prepared> {
     let confined = match (&runtime.settings.mode, &program.place) {
         (Mode::Host(confine), Some(place)) => Some(confine.confine(place).context("confinement")?),
         (Mode::Host(_), None) | (Mode::Users, _) => None,
     };
-    let mut words: Vec<OsString> = confined.as_ref().map_or_else(Vec::new, |confined| confined.words());
-    words.extend(program.words);
-    let mut command = Command::new(words.remove(0));
-    command.args(words).current_dir(&program.cwd).env_clear();
+    let mut words = program.words;
+    let mut command = match &confined {
+        Some(confined) => confined.command(words),
+        None => {
+            let mut command = Command::new(words.remove(0));
+            command.args(words);
+            command
+        }
+    };
+    command.current_dir(&program.cwd).env_clear();
     command.envs(runtime.settings.environment.iter().map(|(name, value)| (name, value)));
     command.envs(users::variables(users::home(&runtime.places, program.user)?, program.user));
-    if let (Some(confined), Some(place)) = (&confined, &program.place) {
-        command.env("TMPDIR", &place.temporary).envs(confined.variables());
-    }
+    command.envs(program.place.iter().map(|place| ("TMPDIR", &place.temporary)));
+    command.envs(confined.iter().flat_map(|confined| confined.variables()));
     command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_CEILING_DIRECTORIES", runtime.places.root());
     command.envs(program.variables).env(TAG, tag);
-    command.stdin(match program.input {
-        Input::Empty => Stdio::null(),
-        Input::File(file) => file.into(),
-    });
     command.stdout(streams.stdout.try_clone().context("stdout")?);
     command.stderr(streams.stderr.try_clone().context("stderr")?);
     if let Some(owner) = users::owner(&runtime.settings.mode, program.user).filter(|owner| owner.0 != 0) {
         command.uid(owner.0).gid(owner.0);
     }
     command.process_group(0);
-    Ok((command, confined))
+    let bounds = match (&runtime.settings.mode, program.place) {
+        (Mode::Users, Some(place)) => Some((place, runtime.streams()?)),
+        (Mode::Users, None) | (Mode::Host(_), _) => None,
+    };
+    let input = match program.input {
+        Input::Empty => None,
+        Input::File(file) => Some(file),
+    };
+    Ok(Prepared { command, confined, bounds, input })
 }
 
 /// A process group that is killed when dropped.

@@ -7,6 +7,7 @@ use ars_resident::names::Sha;
 use ars_resident::plan::User;
 use ars_resident::thread::TreeCheck;
 
+use super::hidden::has_hidden;
 use crate::{
     failure::Result,
     git::{GitCall, GitOutput},
@@ -57,7 +58,10 @@ pub(super) async fn inspect_tree(
     let arguments =
         ["rev-list", "--max-count=1", "HEAD", "--branches", "--glob=refs/stash*", "--not", "--remotes"];
     let unpushed = GitCall::in_tree(user, tree, arguments).run(runtime, stop);
-    let (status, unpushed) = tokio::try_join!(status, unpushed)?;
+    // Changes of these files are not part of a status.
+    let hidden = has_hidden(runtime, user, tree, stop);
+    let (status, unpushed, hidden) = tokio::join!(status, unpushed, hidden);
+    let (status, unpushed) = (status?, unpushed?);
     if status.exit_code != 0 || unpushed.exit_code != 0 {
         return Ok(unreadable);
     }
@@ -67,7 +71,7 @@ pub(super) async fn inspect_tree(
     Ok(TreeCheck {
         is_readable: true,
         has_tracked_changes: has(&["1 ", "2 ", "u "]),
-        has_untracked: has(&["? "]),
+        has_untracked: has(&["? "]) || hidden?,
         has_unpushed: !unpushed.stdout.is_empty(),
         has_tip: match tip {
             None => false,

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ars_resident::daemon::{Answer, SavedCheckpoint, StepFailure, StepInput};
+use ars_resident::daemon::{Answer, SavedCheckpoint, StepInput};
 use ars_resident::layout::THREADS;
 use ars_resident::names::Sha;
 use ars_resident::plan::User;
@@ -19,7 +19,7 @@ use cap_std::fs::Dir;
 
 use super::{
     files::{read_whole, write_in},
-    secrets, transfer,
+    hidden, secrets, transfer,
 };
 use crate::{
     failure::{Context as _, Result, invalid},
@@ -38,6 +38,7 @@ const STASH: &str = "refs/stash";
 const INDEX_MODE: u32 = 0o600;
 
 /// A checkpoint that exists.
+#[derive(Clone)]
 struct Last {
     number: u64,
     sha: String,
@@ -45,11 +46,40 @@ struct Last {
     parents: String,
 }
 
-/// Commit and tree of a working tree.
+/// The working tree as objects of its repository.
 struct Content {
+    index: Index,
     head: String,
     head_tree: String,
     tree: String,
+    changed: Vec<secrets::Changed>,
+}
+
+/// Refs of a tree.
+struct Refs {
+    /// Commits of remote branches, which came from the mirror or the code host.
+    remotes: Vec<String>,
+    /// Commits of local branches other than the current one.
+    branches: BTreeSet<String>,
+    has_stash: bool,
+}
+
+/// What becomes of a working tree.
+enum Plan {
+    /// Neither a change nor a commit of its own.
+    Nothing,
+    /// The last checkpoint has it.
+    Same(Last),
+    /// `HEAD` is its commit.
+    Head,
+    Commit,
+}
+
+/// The state that a plan is made for.
+struct State {
+    content: Content,
+    others: Vec<String>,
+    last: Option<Last>,
     withheld: Vec<String>,
 }
 
@@ -63,35 +93,82 @@ pub(super) async fn save(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
     };
     let namespace = format!("{NAMESPACE}/{run}");
     let real = step.runtime.places.real(tree)?;
-    let (content, others, remotes, last) = tokio::try_join!(
+    let refs = async {
+        let refs = refs(step, user, &real).await?;
+        tokio::try_join!(others(step, user, &real, &refs), transfer::known(step, &refs.remotes))
+    };
+    let (content, (others, known), last) = tokio::try_join!(
         content(step, user, tree, &real),
-        others(step, user, &real),
-        transfer::remotes(step.runtime, user, &real, &step.stop),
+        refs,
         last(step.runtime, &namespace, &step.stop),
     )?;
-    // No commit is needed but those of the thread, and no file was left out.
-    let is_clean = content.tree == content.head_tree && others.is_empty() && content.withheld.is_empty();
-    if is_clean && is_known(step, user, &real).await? {
-        return Ok(Answer::Saved { checkpoint: None });
-    }
-    let parents: Vec<String> = std::iter::once(content.head.clone()).chain(others).collect();
-    if let Some(last) = &last
-        && last.tree == content.tree
-        && (last.parents == parents.join(" ") || (is_clean && last.sha == content.head))
-    {
-        let git_ref = format!("{namespace}/{}", last.number);
-        return saved(git_ref, &last.sha, false, content.withheld);
-    }
-    let sha = if is_clean {
-        content.head.clone()
-    } else {
-        commit(step, user, &real, &content.tree, &parents).await?
+    let mut state = State { content, others, last, withheld: Vec::new() };
+    let mut plan = state.plan(step, user, &real).await?;
+    let changed = match plan {
+        // These files were searched for the last checkpoint.
+        Plan::Nothing | Plan::Same(_) => Vec::new(),
+        Plan::Head | Plan::Commit => std::mem::take(&mut state.content.changed),
     };
-    transfer::to_mirror(step, user, &real, &sha, &remotes).await?;
-    let git_ref = format!("{namespace}/{}", last.map_or(1, |last| last.number + 1));
+    // The commit is made beside the search for secrets. A finding makes it another one.
+    let (withheld, mut sha) = tokio::try_join!(
+        secrets::withhold(step, user, &real, &state.content.index.real, changed),
+        state.commit(step, user, &real, &plan),
+    )?;
+    if !withheld.is_empty() {
+        state.withheld = withheld;
+        state.content.tree = write_tree(step, user, &real, &state.content.index).await?;
+        plan = state.plan(step, user, &real).await?;
+        sha = state.commit(step, user, &real, &plan).await?;
+    }
+    let sha = match plan {
+        Plan::Nothing => return Ok(Answer::Saved { checkpoint: None }),
+        Plan::Same(last) => {
+            return saved(format!("{namespace}/{}", last.number), &last.sha, false, state.withheld);
+        }
+        Plan::Head | Plan::Commit => sha,
+    };
+    transfer::to_mirror(step, user, &real, &sha, &known).await?;
+    let git_ref = format!("{namespace}/{}", state.last.map_or(1, |last| last.number + 1));
     let call = GitCall::in_mirror(step.runtime, ["update-ref", &git_ref, &sha])?;
     call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?;
-    saved(git_ref, &sha, true, content.withheld)
+    saved(git_ref, &sha, true, state.withheld)
+}
+
+impl State {
+    fn parents(&self) -> Vec<String> {
+        std::iter::once(&self.content.head).chain(&self.others).cloned().collect()
+    }
+
+    async fn plan(&self, step: &StepContext<'_>, user: User, real: &Path) -> Result<Plan> {
+        let Content { head, head_tree, tree, .. } = &self.content;
+        // No commit is needed but those of the thread, and no file was left out.
+        let is_clean = tree == head_tree && self.others.is_empty() && self.withheld.is_empty();
+        if is_clean && is_known(step, user, real).await? {
+            return Ok(Plan::Nothing);
+        }
+        let is_same = |last: &&Last| {
+            let has_parents = last.parents == self.parents().join(" ");
+            last.tree == *tree && (has_parents || (is_clean && last.sha == *head))
+        };
+        Ok(match self.last.as_ref().filter(is_same) {
+            Some(last) => Plan::Same(last.clone()),
+            None if is_clean => Plan::Head,
+            None => Plan::Commit,
+        })
+    }
+
+    /// Makes the commit of a plan that has one. Returns the commit of `HEAD` otherwise.
+    async fn commit(&self, step: &StepContext<'_>, user: User, real: &Path, plan: &Plan) -> Result<String> {
+        if !matches!(plan, Plan::Commit) {
+            return Ok(self.content.head.clone());
+        }
+        let parents = self.parents();
+        let arguments = ["commit-tree", "--no-gpg-sign", "-m", MESSAGE];
+        let parents = parents.iter().flat_map(|parent| ["-p", parent]);
+        let arguments = arguments.into_iter().chain(parents).chain([self.content.tree.as_str()]);
+        let call = GitCall::new(user, real.to_owned(), arguments.map(OsString::from).collect());
+        Ok(call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.text())
+    }
 }
 
 fn saved(git_ref: String, sha: &str, is_new: bool, withheld: Vec<String>) -> Result<Answer> {
@@ -105,29 +182,39 @@ fn folder_of(tree: &str) -> Result<&str> {
     folder.filter(|name| !name.is_empty()).ok_or_else(|| invalid("a checkpoint is of a thread's tree"))
 }
 
-/// Writes the tree object of the working tree with a copy of the index.
+/// Writes the objects of the working tree with a copy of the index.
+///
+/// A start of git costs more than its work here, so calls that need nothing of each other run together.
 async fn content(step: &StepContext<'_>, user: User, tree: &str, real: &Path) -> Result<Content> {
-    let runtime = step.runtime;
+    let (runtime, stop) = (step.runtime, &step.stop);
     let index = Index::copy(step, user, tree, real).await?;
-    let call = |args: [&str; 2]| GitCall::in_tree(user, real, args).with_index(&index.real);
-    let heads = GitCall::in_tree(user, real, ["rev-parse", "HEAD^{commit}", "HEAD^{tree}"]);
-    let add = async {
-        call(["add", "--all"]).run(runtime, &step.stop).await?.succeeded(runtime)?;
-        let changed = secrets::changed(step, user, real, &index.real).await?;
-        if let Some(name) = changed.iter().find_map(secrets::Changed::embedded) {
-            return Err(invalid(format!(
-                "{name} is a repository of its own, which a checkpoint cannot save"
-            )));
-        }
-        secrets::withhold(step, user, real, &index.real, changed).await
+    let heads = async {
+        let call = GitCall::in_tree(user, real, ["rev-parse", "HEAD^{commit}", "HEAD^{tree}"]);
+        call.run(runtime, stop).await?.succeeded(runtime)
     };
-    let heads = async { heads.run(runtime, &step.stop).await?.succeeded(runtime) };
-    let (withheld, heads) = tokio::try_join!(add, heads)?;
-    let written = GitCall::in_tree(user, real, ["write-tree"]).with_index(&index.real);
-    let written = written.run(runtime, &step.stop).await?.succeeded(runtime)?.text();
+    let add = async || {
+        let call = GitCall::in_tree(user, real, ["add", "--all"]).with_index(&index.real);
+        call.run(runtime, stop).await?.succeeded(runtime).map(drop)
+    };
+    let (hidden, heads, ()) = tokio::try_join!(hidden::list(step, user, real, &index.real), heads, add())?;
+    if hidden::unhide(step, user, tree, real, &index.real, &hidden).await? {
+        add().await?;
+    }
+    let (changed, written) = tokio::try_join!(
+        secrets::changed(step, user, real, &index.real),
+        write_tree(step, user, real, &index)
+    )?;
+    if let Some(name) = changed.iter().find_map(secrets::Changed::embedded) {
+        return Err(invalid(format!("{name} is a repository of its own, which a checkpoint cannot save")));
+    }
     let text = heads.text();
     let (head, head_tree) = text.split_once('\n').ok_or_else(|| invalid("the tree has no commit"))?;
-    Ok(Content { head: head.to_owned(), head_tree: head_tree.to_owned(), tree: written, withheld })
+    Ok(Content { index, head: head.to_owned(), head_tree: head_tree.to_owned(), tree: written, changed })
+}
+
+async fn write_tree(step: &StepContext<'_>, user: User, real: &Path, index: &Index) -> Result<String> {
+    let call = GitCall::in_tree(user, real, ["write-tree"]).with_index(&index.real);
+    Ok(call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.text())
 }
 
 /// Returns whether a remote branch or the mirror has the commit of a clean tree.
@@ -137,19 +224,41 @@ async fn is_known(step: &StepContext<'_>, user: User, real: &Path) -> Result<boo
     Ok(call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.stdout.is_empty())
 }
 
+async fn refs(step: &StepContext<'_>, user: User, real: &Path) -> Result<Refs> {
+    let arguments =
+        ["for-each-ref", "--format=%(HEAD) %(objectname) %(refname)", "refs/heads", "refs/remotes", STASH];
+    let call = GitCall::in_tree(user, real, arguments);
+    let text = call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.text();
+    let mut refs = Refs { remotes: Vec::new(), branches: BTreeSet::new(), has_stash: false };
+    for line in text.lines() {
+        // The mark of other branches is a space.
+        let (is_current, line) = line.strip_prefix("* ").map_or((false, line), |rest| (true, rest));
+        let Some((sha, name)) = line.trim_start().split_once(' ') else { continue };
+        if name.starts_with("refs/remotes/") {
+            refs.remotes.push(sha.to_owned());
+        } else if name == STASH {
+            refs.has_stash = true;
+        } else if !is_current {
+            refs.branches.insert(sha.to_owned());
+        }
+    }
+    refs.remotes.sort();
+    refs.remotes.dedup();
+    Ok(refs)
+}
+
 /// Returns the local branches and stashes that neither `HEAD` nor a remote branch contains.
-async fn others(step: &StepContext<'_>, user: User, real: &Path) -> Result<Vec<String>> {
-    let lines = async |args: [&str; 4]| {
-        let output = GitCall::in_tree(user, real, args).run(step.runtime, &step.stop).await?;
-        Ok::<_, StepFailure>(output.succeeded(step.runtime)?.text())
-    };
-    let heads = lines(["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", STASH]).await?;
-    let mut tips: BTreeSet<String> =
-        heads.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect();
-    if heads.lines().any(|line| line.ends_with(&format!(" {STASH}"))) {
+async fn others(step: &StepContext<'_>, user: User, real: &Path, refs: &Refs) -> Result<Vec<String>> {
+    let mut tips = refs.branches.clone();
+    tips.retain(|tip| refs.remotes.binary_search(tip).is_err());
+    if refs.has_stash {
         // Only the last stash has a ref. The earlier ones are its log.
-        let stashes = lines(["reflog", "show", "--format=%H", STASH]).await?;
+        let call = GitCall::in_tree(user, real, ["reflog", "show", "--format=%H", STASH]);
+        let stashes = call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.text();
         tips.extend(stashes.lines().map(str::to_owned));
+    }
+    if tips.is_empty() {
+        return Ok(Vec::new());
     }
     let names: String = tips.iter().map(|tip| format!("{tip}\n")).collect();
     let call = GitCall::in_tree(user, real, ["rev-list", "--stdin", "--not", "HEAD", "--remotes"]);
@@ -186,20 +295,6 @@ async fn last(runtime: &Runtime, namespace: &str, stop: &Stop) -> Result<Option<
         Some(Last { number, sha: next()?, tree: next()?, parents: next()? })
     };
     Ok(text.lines().filter_map(parse).max_by_key(|last| last.number))
-}
-
-async fn commit(
-    step: &StepContext<'_>,
-    user: User,
-    real: &Path,
-    tree: &str,
-    parents: &[String],
-) -> Result<String> {
-    let arguments = ["commit-tree", "--no-gpg-sign", "-m", MESSAGE];
-    let parents = parents.iter().flat_map(|parent| ["-p", parent]);
-    let arguments = arguments.into_iter().chain(parents).chain([tree]).map(OsString::from).collect();
-    let call = GitCall::new(user, real.to_owned(), arguments);
-    Ok(call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.text())
 }
 
 /// A copy of the index, beside it. It is removed when dropped.

@@ -4,12 +4,13 @@ use std::{fs, path::PathBuf, sync::Arc, sync::PoisonError, time::Duration};
 
 use ars_resident::daemon::{Answer, FailureKind, Job, Materialised, StepFailure, StepInput};
 use ars_resident::layout::{DEPS, DEPS_INSTALLING, DEPS_KEY, MIRROR};
-use ars_resident::names::{LockfileKey, Sha, TableCommand};
+use ars_resident::names::{BackupId, LockfileKey, Sha, TableCommand};
 use ars_resident::output::HEAD_BYTES_MAX;
 use ars_resident::plan::User;
 
 use super::{command, folders::remove_real, markers, snapshot};
 use crate::{
+    archive,
     failure::{Context as _, Result, invalid},
     git::GitCall,
     step::StepContext,
@@ -144,7 +145,7 @@ async fn commit(
     let needs_folder = has_node_lockfile(step, sha).await?;
     remove_real(step, &entry).await?;
     let source = runtime.places.open_dir(&store::scratch_path(key))?;
-    let (staged, scratch) = (staging.clone(), scratch.to_owned());
+    let (staged, scratch, stamp) = (staging.clone(), scratch.to_owned(), key.to_string());
     let work = move |stop: &Stop| {
         let target = store::create(&staged)?;
         let count = store::collect(&source, &target, stop)?;
@@ -153,7 +154,7 @@ async fn commit(
             return Err(StepFailure::new(FailureKind::NotFound, text));
         }
         harden(&target, stop)?;
-        fs::write(staged.join(COMPLETE), "").context("deps")?;
+        fs::write(staged.join(COMPLETE), stamp).context("deps")?;
         fs::rename(&staged, &entry).context("deps")
     };
     let committed = step.blocking(work).await;
@@ -196,25 +197,31 @@ pub(super) async fn link(
 }
 
 /// Uses an entry that is there, or restores it from its archive.
-pub(super) async fn adopt(step: &StepContext<'_>, key: &LockfileKey) -> Result<Answer> {
+/// It waits for an installation of the key.
+pub(super) async fn adopt(
+    step: &StepContext<'_>,
+    key: &LockfileKey,
+    backup: Option<&BackupId>,
+) -> Result<Answer> {
     step.require_root()?;
-    if store::has_entry(step.runtime, key) {
-        store::touch(step.runtime, key)?;
-        return Ok(Answer::Materialised { from: Materialised::Store });
-    }
-    let from = match &step.request.input {
-        StepInput::None => Materialised::Missing,
-        StepInput::Download { .. } => {
-            snapshot::extract_into(step, None, &store::entry_path(key)).await?;
-            if !store::has_entry(step.runtime, key) {
-                remove_real(step, &step.runtime.places.real(&store::entry_path(key))?).await?;
-                return Err(StepFailure::new(FailureKind::Corrupt, "the archive is of no complete entry"));
-            }
-            store::touch(step.runtime, key)?;
+    let lock = install_lock(step, key);
+    let _alone = step.stop.until(lock.lock()).await?;
+    let has_entry = store::has_entry(step.runtime, key);
+    let from = match (&step.request.input, backup) {
+        (StepInput::None, None) if has_entry => Materialised::Store,
+        (StepInput::None, None) => return Ok(Answer::Materialised { from: Materialised::Missing }),
+        (StepInput::Download { .. }, Some(backup)) if has_entry => {
+            // A remaining file is removed at the next start.
+            let _ = fs::remove_file(archive::transfer_path(step.runtime, backup)?);
+            Materialised::Store
+        }
+        (StepInput::Download { .. }, Some(backup)) => {
+            snapshot::extract_entry(step, backup, key).await?;
             Materialised::Archive
         }
-        _ => return Err(invalid("dependencies are adopted from a download")),
+        _ => return Err(invalid("dependencies are adopted from the download of an archive")),
     };
+    store::touch(step.runtime, key)?;
     Ok(Answer::Materialised { from })
 }
 

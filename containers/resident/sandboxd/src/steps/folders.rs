@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use ars_resident::daemon::{Answer, FailureKind, StepFailure};
-use ars_resident::layout::{BUILT, CHECKOUT, HOMES, MIRROR, READY, WORKSPACE};
+use ars_resident::layout::{BUILT, CHECKOUT, HOMES, MIRROR, READY, SPARE, THREADS, WORKSPACE};
 use ars_resident::plan::User;
-use rustix::fs::{Mode as Bits, fchmod, fchown, mkdirat};
+use rustix::fs::{Mode as Bits, RenameFlags, fchmod, fchown, mkdirat, renameat_with};
 use rustix::io::Errno;
 
 use super::markers;
@@ -13,7 +13,7 @@ use crate::{
     failure::{Context as _, Result, invalid},
     places::open_beneath,
     process::{Program, Streams, run},
-    runtime::words,
+    runtime::{temporary_of, words},
     settings::Mode,
     step::StepContext,
     users,
@@ -99,6 +99,18 @@ async fn remove_once(step: &StepContext<'_>, user: User, path: &Path) -> Result<
     }
 }
 
+/// Moves the spare tree to the place of a thread's tree.
+pub(super) fn take_spare(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
+    step.require_root()?;
+    if !tree.starts_with(&format!("{THREADS}/")) {
+        return Err(invalid("the spare tree becomes the tree of a thread"));
+    }
+    let (from, spare) = step.runtime.places.parent(SPARE)?;
+    let (to, name) = step.runtime.places.parent(tree)?;
+    renameat_with(&from, &spare, &to, &name, RenameFlags::NOREPLACE).context("spare")?;
+    Ok(Answer::Done)
+}
+
 /// Gives a folder and its content to a user.
 pub(super) async fn own(step: &StepContext<'_>, path: &str, owner: User) -> Result<Answer> {
     step.require_root()?;
@@ -111,9 +123,11 @@ pub(super) async fn own(step: &StepContext<'_>, path: &str, owner: User) -> Resu
 
 /// Removes the caches in a home. It runs as the home's user, so a link in it gains nothing.
 pub(super) async fn clean_home(step: &StepContext<'_>, user: User) -> Result<Answer> {
-    let home = users::home(&step.runtime.places, user)?;
-    for cache in CACHES {
-        let path = home.join(cache);
+    let places = &step.runtime.places;
+    let home = users::home(places, user)?;
+    let caches = CACHES.iter().map(|cache| home.join(cache));
+    // The folder itself is root's, so only its content is removed.
+    for path in caches.chain([places.real(&temporary_of(user))?]) {
         // A failed removal only costs space.
         if let Err(failure) = remove_once(step, user, &path).await
             && failure.kind != FailureKind::Exit

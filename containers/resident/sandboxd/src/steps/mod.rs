@@ -10,6 +10,7 @@ mod deps;
 mod files;
 mod folders;
 mod git_step;
+mod hidden;
 mod inspect;
 mod kill;
 mod markers;

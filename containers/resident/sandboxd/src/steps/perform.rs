@@ -23,6 +23,7 @@ pub(crate) async fn perform(step: &StepContext<'_>) -> Result<Answer> {
         Operation::RemoveTree { path } => folders::remove(step, path).await,
         Operation::ChangeOwner { path, owner } => folders::own(step, path, *owner).await,
         Operation::LinkDeps { key, tree, owner } => deps::link(step, key, tree, *owner).await,
+        Operation::TakeSpare { tree } => folders::take_spare(step, tree),
         Operation::CopyBuilds { tree, owner } => builds::copy(step, tree, *owner).await,
         Operation::WriteFile { path, mode } => files::write(step, path, *mode),
         Operation::ReadFile { path, max_chars } => files::read(step, path, *max_chars),
@@ -39,7 +40,7 @@ pub(crate) async fn perform(step: &StepContext<'_>) -> Result<Answer> {
         Operation::Unmark { has_deps } => markers::unmark(step, *has_deps),
         Operation::Mark { sha, key } => markers::mark(step, sha, key),
         Operation::Install { key, sha, command } => deps::install(step, key, sha, command).await,
-        Operation::AdoptDeps { key } => deps::adopt(step, key).await,
+        Operation::AdoptDeps { key, backup } => deps::adopt(step, key, backup.as_ref()).await,
         Operation::SweepDeps { keep } => deps::sweep(step, keep).await,
         Operation::LockfileListing { sha } => git_step::lockfiles(step, sha).await,
         Operation::AwaitStreams => {

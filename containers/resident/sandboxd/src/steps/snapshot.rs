@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ars_resident::daemon::{Answer, FailureKind, StepFailure, StepInput, Transfer};
 use ars_resident::layout::{CHECKOUT, DEPS, MIRROR};
-use ars_resident::names::BackupId;
+use ars_resident::names::{BackupId, LockfileKey};
 use ars_resident::plan::{MIRROR_MODE, User};
 use rustix::fs::{Mode as Bits, chmod, chown};
 
@@ -13,7 +13,7 @@ use crate::{
     archive::{self, Received},
     failure::{Context as _, Result, invalid},
     step::StepContext,
-    users,
+    store, users,
 };
 
 /// Archives a folder, and sends the archive or keeps it for the engine.
@@ -22,7 +22,7 @@ pub(super) async fn archive(step: &StepContext<'_>, path: &str, without: Option<
     let StepInput::Upload { backup, to } = &step.request.input else {
         return Err(invalid("an archive has an upload"));
     };
-    check_folder(path)?;
+    check_folder(step, path)?;
     let folder = step.runtime.places.open_dir(path)?;
     let file = archive::transfer_path(step.runtime, backup)?;
     let (target, without, progress) = (file.clone(), without.map(str::to_owned), step.progress.clone());
@@ -42,26 +42,43 @@ pub(super) async fn archive(step: &StepContext<'_>, path: &str, without: Option<
     Ok(Answer::Archived { backup: backup.clone(), bytes: packed.bytes, sha256: packed.sha256 })
 }
 
-/// Receives an archive and extracts it to a folder.
+/// The place of the content of an archive.
+struct Target<'a> {
+    path: &'a str,
+    /// Where it is extracted before its rename.
+    beside: &'a str,
+    /// The key of an entry of the store. Other folders have none.
+    entry: Option<&'a LockfileKey>,
+}
+
+/// Receives an archive and extracts it to the mirror or the checkout.
 pub(super) async fn extract(step: &StepContext<'_>, backup: &BackupId, path: &str) -> Result<Answer> {
     step.require_root()?;
-    let received = extract_into(step, Some(backup), path).await?;
+    if path != MIRROR && path != CHECKOUT {
+        return Err(invalid(format!("{path} is not extracted")));
+    }
+    let target = Target { path, beside: &format!("{path}.extract"), entry: None };
+    let received = extract_into(step, backup, &target).await?;
     Ok(Answer::Extracted { bytes: received.bytes, sha256: received.sha256 })
 }
 
-/// Receives an archive, extracts it beside a folder, and renames it last.
-pub(super) async fn extract_into(
+/// Receives the archive of an entry and extracts it to the store.
+/// One that is of another key or not complete changes nothing.
+pub(super) async fn extract_entry(
     step: &StepContext<'_>,
-    backup: Option<&BackupId>,
-    path: &str,
+    backup: &BackupId,
+    key: &LockfileKey,
 ) -> Result<Received> {
+    let (path, beside) = (store::entry_path(key), store::staging_path(key));
+    extract_into(step, backup, &Target { path: &path, beside: &beside, entry: Some(key) }).await
+}
+
+/// Receives an archive, extracts it beside a folder, and renames it last.
+async fn extract_into(step: &StepContext<'_>, backup: &BackupId, target: &Target<'_>) -> Result<Received> {
     let StepInput::Download { from, sha256 } = &step.request.input else {
         return Err(invalid("an extraction has a download"));
     };
-    check_folder(path)?;
-    let own =
-        BackupId::parse(uuid::Uuid::new_v4().to_string()).map_err(|error| invalid(error.to_string()))?;
-    let file = archive::transfer_path(step.runtime, backup.unwrap_or(&own))?;
+    let file = archive::transfer_path(step.runtime, backup)?;
     let received = match from {
         Transfer::Url { url, headers } => archive::download(step, &file, url, headers).await,
         Transfer::Engine => archive::measure(step, &file).await,
@@ -70,7 +87,7 @@ pub(super) async fn extract_into(
         Ok(received) if sha256.as_ref().is_some_and(|expected| *expected != received.sha256) => {
             Err(StepFailure::new(FailureKind::Corrupt, "the archive has another SHA-256"))
         }
-        Ok(received) => replace(step, &file, path).await.map(|()| received),
+        Ok(received) => replace(step, &file, target).await.map(|()| received),
         Err(failure) => Err(failure),
     };
     // A remaining file is removed at the next start.
@@ -78,23 +95,29 @@ pub(super) async fn extract_into(
     done
 }
 
-async fn replace(step: &StepContext<'_>, file: &Path, path: &str) -> Result<()> {
-    let target = step.runtime.places.real(path)?;
-    let beside = step.runtime.places.real(&format!("{path}.extract"))?;
+async fn replace(step: &StepContext<'_>, file: &Path, target: &Target<'_>) -> Result<()> {
+    let real = step.runtime.places.real(target.path)?;
+    let beside = step.runtime.places.real(target.beside)?;
     remove_real(step, &beside).await?;
     std::fs::create_dir(&beside).context("extract")?;
     let (archive, folder, progress) = (file.to_owned(), beside.clone(), step.progress.clone());
     let is_root = matches!(step.runtime.settings.mode, crate::settings::Mode::Users);
     let extracted =
         step.blocking(move |stop| archive::unpack(&archive, &folder, is_root, &progress, stop)).await;
-    if let Err(failure) = extracted {
+    let verified = extracted.and_then(|()| match target.entry {
+        Some(key) if store::is_entry_of(&beside, key) => Ok(()),
+        Some(_) => {
+            Err(StepFailure::new(FailureKind::Corrupt, "the archive is of no complete entry of this key"))
+        }
+        None => own_root(step, target.path, &beside),
+    });
+    if let Err(failure) = verified {
         // The failure of the extraction is the one to report.
         let _ = remove_real(step, &beside).await;
         return Err(failure);
     }
-    own_root(step, path, &beside)?;
-    remove_real(step, &target).await?;
-    std::fs::rename(&beside, &target).context("extract")
+    remove_real(step, &real).await?;
+    std::fs::rename(&beside, &real).context("extract")
 }
 
 /// Gives the extracted folder itself its owner and permissions, which no entry of the archive has.
@@ -107,14 +130,14 @@ fn own_root(step: &StepContext<'_>, path: &str, folder: &Path) -> Result<()> {
     chown(folder, Some(build.uid()), Some(build.gid())).context("extract")
 }
 
-/// Only the mirror, the checkout and entries of the store are archived. Trees of threads never are.
-fn check_folder(path: &str) -> Result<()> {
-    let is_entry = path
-        .strip_prefix(DEPS)
-        .and_then(|rest| rest.strip_prefix('/'))
-        .is_some_and(|key| ars_resident::names::LockfileKey::parse(key).is_ok());
-    match path == MIRROR || path == CHECKOUT || is_entry {
-        true => Ok(()),
-        false => Err(invalid(format!("{path} has no archive"))),
+/// Only the mirror, the checkout and complete entries of the store are archived.
+/// Trees of threads never are.
+fn check_folder(step: &StepContext<'_>, path: &str) -> Result<()> {
+    let entry = path.strip_prefix(DEPS).and_then(|rest| LockfileKey::parse(rest.strip_prefix('/')?).ok());
+    match entry {
+        Some(key) if store::is_entry_of(&step.runtime.places.real(path)?, &key) => Ok(()),
+        Some(_) => Err(StepFailure::new(FailureKind::NotFound, "the store has no such entry")),
+        None if path == MIRROR || path == CHECKOUT => Ok(()),
+        None => Err(invalid(format!("{path} has no archive"))),
     }
 }

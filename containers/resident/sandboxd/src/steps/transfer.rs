@@ -31,8 +31,8 @@ pub(super) async fn receive(step: &StepContext<'_>, tree: &str, sha: &Sha) -> Re
     let user = User::Unprivileged(step.tree_user()?);
     must_have_no_input(step)?;
     let real = step.runtime.places.real(tree)?;
-    let remotes = remotes(step.runtime, user, &real, &step.stop).await?;
-    to_mirror(step, user, &real, sha.as_str(), &remotes).await?;
+    let known = known(step, &remotes(step.runtime, user, &real, &step.stop).await?).await?;
+    to_mirror(step, user, &real, sha.as_str(), &known).await?;
     Ok(Answer::Done)
 }
 
@@ -42,8 +42,8 @@ pub(super) async fn send(step: &StepContext<'_>, tree: &str, sha: &Sha, name: &s
     must_have_no_input(step)?;
     let (runtime, stop) = (step.runtime, &step.stop);
     let real = runtime.places.real(tree)?;
-    let remotes = remotes(runtime, user, &real, stop).await?;
-    let wanted = without_known(step, sha.as_str(), &remotes).await?;
+    let known = known(step, &remotes(runtime, user, &real, stop).await?).await?;
+    let wanted = revisions(sha.as_str(), &known);
     let pack = GitCall::in_mirror(runtime, PACK)?;
     unpack(step, pack, wanted, GitCall::in_tree(user, &real, UNPACK)).await?;
     let named = ["update-ref", "--end-of-options", name, sha.as_str()];
@@ -59,7 +59,7 @@ fn must_have_no_input(step: &StepContext<'_>) -> Result<()> {
 }
 
 /// Returns the remote branches of a tree: their commits came from the mirror or the code host.
-pub(super) async fn remotes(runtime: &Runtime, user: User, real: &Path, stop: &Stop) -> Result<Vec<String>> {
+async fn remotes(runtime: &Runtime, user: User, real: &Path, stop: &Stop) -> Result<Vec<String>> {
     let call = GitCall::in_tree(user, real, ["for-each-ref", "--format=%(objectname)", "refs/remotes"]);
     let mut found: Vec<String> =
         call.run(runtime, stop).await?.succeeded(runtime)?.text().lines().map(str::to_owned).collect();
@@ -74,23 +74,27 @@ pub(super) async fn to_mirror(
     user: User,
     real: &Path,
     sha: &str,
-    remotes: &[String],
+    known: &[String],
 ) -> Result<()> {
     let (runtime, stop) = (step.runtime, &step.stop);
-    let wanted = without_known(step, sha, remotes).await?;
+    let wanted = revisions(sha, known);
     unpack(step, GitCall::in_tree(user, real, PACK), wanted, GitCall::in_mirror(runtime, UNPACK)?).await?;
     let connected = ["rev-list", "--objects", "--quiet", sha, "--not", "--all"];
     GitCall::in_mirror(runtime, connected)?.run(runtime, stop).await?.succeeded(runtime).map(drop)
 }
 
-/// Returns the revisions of a pack: the commit, without those that tree and mirror both have.
-async fn without_known(step: &StepContext<'_>, sha: &str, remotes: &[String]) -> Result<String> {
+/// Returns the commits of remote branches that the mirror has too.
+pub(super) async fn known(step: &StepContext<'_>, remotes: &[String]) -> Result<Vec<String>> {
     let names: String = remotes.iter().map(|name| format!("{name}\n")).collect();
     let batch = GitCall::in_mirror(step.runtime, ["cat-file", "--batch-check=%(objectname) %(objecttype)"])?;
     let batch = batch.with_input(secrets::input(step, names)?);
-    let known = batch.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.text();
-    let bases = known.lines().filter_map(|line| line.strip_suffix(" commit"));
-    Ok(bases.fold(format!("{sha}\n"), |all, base| format!("{all}^{base}\n")))
+    let found = batch.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?.text();
+    Ok(found.lines().filter_map(|line| line.strip_suffix(" commit")).map(str::to_owned).collect())
+}
+
+/// Returns the revisions of a pack: the commit, without those that tree and mirror both have.
+fn revisions(sha: &str, known: &[String]) -> String {
+    known.iter().fold(format!("{sha}\n"), |all, base| format!("{all}^{base}\n"))
 }
 
 /// Passes a pack from one program to the other.

@@ -1,6 +1,10 @@
 //! Names and markers of entries. An entry is complete, or it does not exist.
 
-use std::{fs, path::PathBuf, time::SystemTime};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
 
 use ars_resident::layout::{DEPS, deps_entry};
 use ars_resident::names::LockfileKey;
@@ -10,7 +14,7 @@ use crate::{
     runtime::Runtime,
 };
 
-/// Marker in a complete entry.
+/// Marker in a complete entry, with its key.
 pub(crate) const COMPLETE: &str = ".complete";
 /// Marker of the last use.
 const USED: &str = ".used";
@@ -43,6 +47,12 @@ pub(crate) fn staging_path(key: &LockfileKey) -> String {
 /// Returns whether the store has an entry.
 pub(crate) fn has_entry(runtime: &Runtime, key: &LockfileKey) -> bool {
     runtime.places.real(&entry_path(key)).is_ok_and(|path| path.join(COMPLETE).is_file())
+}
+
+/// Returns whether a folder has the whole content of the entry of a key.
+/// The marker of an earlier version names no key, and counts as that of none.
+pub(crate) fn is_entry_of(folder: &Path, key: &LockfileKey) -> bool {
+    fs::read_to_string(folder.join(COMPLETE)).is_ok_and(|text| text == key.as_str())
 }
 
 /// Records a use of an entry.

@@ -2,13 +2,17 @@
 
 use std::{fs, os::unix::fs::MetadataExt as _};
 
-use ars_resident::daemon::{Answer, Materialised, StepInput};
+use ars_resident::daemon::{Answer, FailureKind, Materialised, StepInput};
+use ars_resident::layout::tree;
 use ars_resident::lifecycle::TreesState;
-use ars_resident::names::TableCommand;
-use ars_resident::plan::{CycleContext, check, check_credential, evict, kill, op};
+use ars_resident::names::{StrictThreadKey, TableCommand};
+use ars_resident::plan::{
+    CycleContext, Operation, PlanStep, check, check_credential, evict, kill, op, remove_spare,
+};
+use ars_resident::pool::PoolUser;
 use ars_resident::thread::{CredentialFile, Deps, TreeDecision};
 
-use super::world::{TOKEN, World, git, main_ref, output, pool, thread};
+use super::world::{Provisioned, TOKEN, World, git, main_ref, output, pool, thread};
 use ars_resident::lifecycle::Step;
 
 #[tokio::test]
@@ -18,25 +22,49 @@ async fn attached_tree_is_complete_and_clean() {
         let (key, user) = (thread("load:1"), pool(0));
         let answers = world.attach(&provisioned, &key, user, TreeDecision::Create).await;
         assert_eq!(answers[0], Answer::Materialised { from: Materialised::Store });
-        let deps = if world.has_users { Deps::Hardlink } else { Deps::Copy };
-        assert!(answers.contains(&Answer::Linked { deps }), "{answers:?}");
-        let checked = check(&key, &main_ref(), user, Some(&provisioned.sha));
-        let Ok(Answer::Tree { check: Some(state) }) = world.run(checked, StepInput::None).await else {
-            panic!()
-        };
-        assert!(state.is_readable && state.has_tip && !state.has_unsaved(), "{state:?}");
-        let text = "cat node_modules/left-pad/index.js packages/a/node_modules/b/index.js dist/out.js";
-        let end = world.exec(&key, user, text, 10_000).await;
-        assert_eq!((end.stdout.as_str(), end.exit_code), ("pad\nb\npad\n", 0), "{}", end.stderr);
-        let check = check_credential(&key, &main_ref(), user);
-        let Ok(Answer::Credential { file }) = world.run(check, StepInput::None).await else { panic!() };
-        assert!(matches!(file, CredentialFile::Present { .. }));
-        let credential = world.tree(&key).join(".git/github-credentials");
-        assert_eq!(fs::metadata(&credential).unwrap().mode() & 0o777, 0o600);
-        let helper =
-            world.exec(&key, user, "echo url=https://host.example | git credential fill", 10_000).await;
-        assert!(helper.stdout.contains(TOKEN), "{helper:?}");
+        assert_complete(&world, &provisioned, &key, user, &answers).await;
     }
+}
+
+/// The tree of an attach is the spare one, which was made before, and equals one that the attach makes.
+#[tokio::test]
+async fn spare_tree_is_complete_and_clean() {
+    for world in World::all() {
+        let provisioned = world.provision().await;
+        let (key, user) = (thread("load:1"), pool(0));
+        let answers = world.attach_spare(&provisioned, &key, user).await;
+        assert_complete(&world, &provisioned, &key, user, &answers).await;
+        let end = world.exec(&key, user, "echo x >> README.md && touch new && ls -ld .", 10_000).await;
+        assert_eq!(end.exit_code, 0, "its user cannot change it: {end:?}");
+        let step =
+            PlanStep { operation: Operation::TakeSpare { tree: tree(&key, &main_ref()) }, ..remove_spare() };
+        let missing = world.run(step, StepInput::None).await.unwrap_err();
+        assert_eq!(missing.kind, FailureKind::NotFound, "an attach without it makes its own tree");
+    }
+}
+
+async fn assert_complete(
+    world: &World,
+    provisioned: &Provisioned,
+    key: &StrictThreadKey,
+    user: PoolUser,
+    answers: &[Answer],
+) {
+    let deps = if world.has_users { Deps::Hardlink } else { Deps::Copy };
+    assert!(answers.contains(&Answer::Linked { deps }), "{answers:?}");
+    let checked = check(key, &main_ref(), user, Some(&provisioned.sha));
+    let Ok(Answer::Tree { check: Some(state) }) = world.run(checked, StepInput::None).await else { panic!() };
+    assert!(state.is_readable && state.has_tip && !state.has_unsaved(), "{state:?}");
+    let text = "cat node_modules/left-pad/index.js packages/a/node_modules/b/index.js dist/out.js";
+    let end = world.exec(key, user, text, 10_000).await;
+    assert_eq!((end.stdout.as_str(), end.exit_code), ("pad\nb\npad\n", 0), "{}", end.stderr);
+    let check = check_credential(key, &main_ref(), user);
+    let Ok(Answer::Credential { file }) = world.run(check, StepInput::None).await else { panic!() };
+    assert!(matches!(file, CredentialFile::Present { .. }));
+    let credential = world.tree(key).join(".git/github-credentials");
+    assert_eq!(fs::metadata(&credential).unwrap().mode() & 0o777, 0o600);
+    let helper = world.exec(key, user, "echo url=https://host.example | git credential fill", 10_000).await;
+    assert!(helper.stdout.contains(TOKEN), "{helper:?}");
 }
 
 /// A user of a thread changes neither the store nor another tree, and sees no home of another user.

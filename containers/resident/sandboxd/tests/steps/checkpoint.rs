@@ -4,7 +4,7 @@ use std::fs;
 
 use ars_resident::daemon::{Answer, SavedCheckpoint, StepInput};
 use ars_resident::lifecycle::Step;
-use ars_resident::plan::{CycleContext, checkpoint};
+use ars_resident::plan::{CycleContext, check, checkpoint};
 use ars_resident::thread::TreeDecision;
 use ars_types::RunId;
 
@@ -106,6 +106,31 @@ async fn checkpoint_has_other_branches_and_all_stashes() {
         assert_eq!(world.exec(&key, user, work, 10_000).await.exit_code, 0);
         let failure = world.run(checkpoint(&key, &main_ref(), user), StepInput::None).await.unwrap_err();
         assert!(failure.stderr.contains("inner is a repository"), "{failure:?}");
+    }
+}
+
+/// Git compares no file with these flags, so that their changes are in no status.
+#[tokio::test]
+async fn changes_that_the_index_hides_are_work() {
+    for world in World::all() {
+        let provisioned = world.provision().await;
+        let (key, user) = (thread("load:1"), pool(0));
+        world.attach(&provisioned, &key, user, TreeDecision::Create).await;
+        let work = "touch c d far && git add . && git -c user.name=a -c user.email=a@b commit -qm files \
+            && git update-ref refs/remotes/origin/main HEAD && git update-index --assume-unchanged README.md d \
+            && git update-index --skip-worktree README.md c far && rm d far && echo 1 > README.md && echo 2 > c \
+            && test -z \"$(git status --porcelain)\"";
+        let done = world.exec(&key, user, work, 10_000).await;
+        assert_eq!(done.exit_code, 0, "{done:?}");
+        let found = world.run(check(&key, &main_ref(), user, None), StepInput::None).await.unwrap();
+        let Answer::Tree { check: Some(found) } = found else { panic!("{found:?}") };
+        assert!(found.has_unsaved(), "{found:?}");
+        let saved = save(&world).await.unwrap();
+        let mirror = world.real("/workspace/mirror");
+        let show = |path: &str| git(&mirror, &["show", &format!("{}:{path}", saved.git_ref)]);
+        assert_eq!((show("README.md"), show("c"), show("far")), ("1\n".into(), "2\n".into(), String::new()));
+        let files = git(&mirror, &["ls-tree", "--name-only", &saved.git_ref]);
+        assert!(!files.lines().any(|name| name == "d"), "it was deleted: {files}");
     }
 }
 

@@ -1,13 +1,20 @@
 //! Ends of commands: limits, signals, cancellation.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    fs,
+    os::unix::{fs::PermissionsExt as _, process::CommandExt as _},
+    process,
+    sync::Arc,
+    time::Duration,
+};
 
 use ars_resident::daemon::{CancelRequest, FailureKind, Job, StepInput, StepRequest};
 use ars_resident::layout::CHECKOUT;
+use ars_resident::lifecycle::Step;
 use ars_resident::names::TableCommand;
-use ars_resident::plan::{Operation, PlanStep, Unprivileged, User, kill};
+use ars_resident::plan::{CycleContext, Operation, PlanStep, Unprivileged, User, cycle_step, kill};
 use ars_resident::thread::TreeDecision;
-use ars_sandboxd::Progress;
+use ars_sandboxd::{Progress, has_landlock};
 use tokio_util::sync::CancellationToken;
 
 use super::world::{TOKEN, World, is_running, open, pool, thread};
@@ -105,6 +112,26 @@ async fn cancelled_attempt_ends_and_is_fenced_out() {
     }
 }
 
+/// A cycle begins after the steps of earlier attempts, so a late one changes none of its folders.
+#[tokio::test]
+async fn cycle_waits_for_earlier_attempts() {
+    for world in World::all() {
+        world.provision().await;
+        let mark = format!("sleep\x0055{}.25", u8::from(world.has_users));
+        let earlier = build(&mark.replace('\0', " "));
+        let earlier = world.run_as(Job::Cycle { attempt: 5 }, earlier, StepInput::None);
+        let begin = async {
+            until(|| is_running(&mark)).await;
+            for step in cycle_step(Step::AwaitRestores, &CycleContext::default(), 60_000).unwrap() {
+                world.run_as(Job::Cycle { attempt: 6 }, step, StepInput::None).await.unwrap();
+            }
+            is_running(&mark)
+        };
+        let (ended, is_left) = tokio::join!(earlier, begin);
+        assert_eq!((ended.unwrap_err().kind, is_left), (FailureKind::Cancelled, false));
+    }
+}
+
 #[tokio::test]
 async fn locked_mirror_is_busy() {
     let world = World::new(false);
@@ -147,4 +174,31 @@ async fn next_daemon_ends_orphans() {
     drop(open(world.dir.path(), false));
     assert!(!is_running("sleep\x00700.25"));
     assert!(task.await.unwrap().result.is_ok());
+}
+
+/// A command has its own folders, and no other that its user could use.
+#[tokio::test]
+async fn command_has_its_own_folders_only() {
+    for world in World::all().into_iter().filter(|world| world.has_users && has_landlock()) {
+        let provisioned = world.provision().await;
+        let (key, user) = (thread("load:1"), pool(0));
+        world.attach(&provisioned, &key, user, TreeDecision::Create).await;
+        let open = world.dir.path().join("open");
+        fs::create_dir(&open).unwrap();
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+        let mut other = process::Command::new("sleep").arg("600").uid(user.uid()).spawn().unwrap();
+        let text = format!(
+            "touch $TMPDIR/a ~/a b && cat ~/a /etc/passwd >/dev/null && echo to >/dev/stderr\n\
+             for try in 'touch {open}/x' 'ls {open}' 'ls {deps}' 'kill -0 {other}'; do\n\
+               $try 2>/dev/null && echo \"$try\"\n\
+             done; echo end",
+            open = open.display(),
+            deps = world.real("/workspace/deps").display(),
+            other = other.id(),
+        );
+        let end = world.exec(&key, user, &text, 10_000).await;
+        other.kill().unwrap();
+        other.wait().unwrap();
+        assert_eq!((end.stdout.as_str(), end.stderr.as_str(), end.exit_code), ("end\n", "to\n", 0));
+    }
 }

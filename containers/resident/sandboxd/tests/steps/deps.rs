@@ -1,18 +1,25 @@
-//! The dependency store: one installation for a key, its continuation, empty entries, the sweep.
+//! The dependency store: one installation for a key, empty entries, archives, the sweep.
 
 use std::{
     fs,
+    os::unix::fs::MetadataExt as _,
     path::Path,
     time::{Duration, SystemTime},
 };
 
-use ars_resident::daemon::{Answer, FailureKind, Job, Materialised, StepInput, StepRequest};
+use ars_resident::daemon::{
+    Answer, FailureKind, Job, Materialised, StepFailure, StepInput, StepRequest, Transfer,
+};
+use ars_resident::layout::CHECKOUT;
 use ars_resident::lifecycle::Step;
-use ars_resident::names::{LockfileKey, Sha, TableCommand};
-use ars_resident::plan::{CycleContext, PlanStep, install, sweep_deps};
+use ars_resident::names::{BackupId, LockfileKey, Sha, TableCommand};
+use ars_resident::plan::{CycleContext, PlanStep, adopt_deps, archive_deps, install, sweep_deps};
+use ars_resident::thread::Deps;
 use ars_sandboxd::Progress;
+use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
+use super::restore::{archive, extract};
 use super::world::{World, git, is_running, main_ref};
 
 const MARKER: &str = "/workspace/.resident/deps-installing";
@@ -95,6 +102,95 @@ async fn only_a_commit_without_lockfiles_has_an_empty_entry() {
     assert_eq!(installed, Ok(Answer::Materialised { from: Materialised::Install }));
     let context = CycleContext { key: Some(&empty), ..CycleContext::default() };
     assert!(matches!(world.cycle(Step::LinkDeps, &context).await, Ok(Answer::Linked { .. })));
+}
+
+fn backup() -> BackupId {
+    BackupId::parse("deps").unwrap()
+}
+
+/// Archives an entry and returns the digest of the archive.
+async fn archive_entry(world: &World, key: &LockfileKey) -> String {
+    let input = StepInput::Upload { backup: backup(), to: Transfer::Engine };
+    match world.run(archive_deps(key), input).await {
+        Ok(Answer::Archived { sha256, .. }) => sha256,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn adopt(world: &World, key: &LockfileKey, sha256: &str) -> Result<Answer, StepFailure> {
+    let input = StepInput::Download { from: Transfer::Engine, sha256: Some(sha256.to_owned()) };
+    world.run(adopt_deps(key, Some(backup())), input).await
+}
+
+/// Another container links the restored entry into its checkout without an installation.
+#[tokio::test]
+async fn archived_entry_is_restored_and_linked() {
+    for old in World::all() {
+        let provisioned = old.provision().await;
+        let sha256 = archive_entry(&old, &provisioned.key).await;
+        let new = World::new(old.has_users);
+        for name in ["snapshot-1", "deps"] {
+            fs::copy(archive(&old, name), archive(&new, name)).unwrap();
+        }
+        extract(&new, "snapshot-1", CHECKOUT, None).await.unwrap();
+        let from = |from| Ok(Answer::Materialised { from });
+        let asked = || new.run(adopt_deps(&provisioned.key, None), StepInput::None);
+        assert_eq!(asked().await, from(Materialised::Missing));
+        assert_eq!(adopt(&new, &provisioned.key, &sha256).await, from(Materialised::Archive));
+        assert_eq!(asked().await, from(Materialised::Store));
+        let context = CycleContext { key: Some(&provisioned.key), ..CycleContext::default() };
+        let deps = if old.has_users { Deps::Hardlink } else { Deps::Copy };
+        assert_eq!(new.cycle(Step::LinkDeps, &context).await, Ok(Answer::Linked { deps }));
+        for (file, text) in
+            [("node_modules/left-pad/index.js", "pad\n"), ("packages/a/node_modules/b/index.js", "b\n")]
+        {
+            let linked = new.real(&format!("/workspace/checkout/{file}"));
+            assert_eq!(fs::read_to_string(&linked).unwrap(), text);
+            let meta = fs::metadata(&linked).unwrap();
+            let is_shared = (meta.nlink(), meta.mode() & 0o222) == (2, 0);
+            assert_eq!(is_shared, old.has_users, "{file}: {meta:?}");
+            // The files of both stores have one owner.
+            let entry = |world: &World| {
+                let path = world.real(&format!("/workspace/deps/{}/{file}", provisioned.key));
+                let meta = fs::metadata(path).unwrap();
+                (meta.uid(), meta.mode())
+            };
+            assert_eq!(entry(&new), entry(&old), "{file}");
+        }
+        // One that arrives for an entry that is there changes nothing, and leaves no file.
+        fs::copy(archive(&old, "deps"), archive(&new, "deps")).unwrap();
+        assert_eq!(adopt(&new, &provisioned.key, &sha256).await, from(Materialised::Store));
+        assert!(!archive(&new, "deps").exists());
+    }
+}
+
+/// A cut archive, one with another digest, and one of another key or folder become no entry.
+#[tokio::test]
+async fn unverified_archive_is_no_entry() {
+    let world = World::new(false);
+    let provisioned = world.provision().await;
+    let sha256 = archive_entry(&world, &provisioned.key).await;
+    let whole = fs::read(archive(&world, "deps")).unwrap();
+    let mirror = fs::read(archive(&world, "snapshot-0")).unwrap();
+    let other = LockfileKey::of_listing("other");
+    let digest = |bytes: &[u8]| hex::encode(Sha256::digest(bytes));
+    let half = &whole[..whole.len() / 2];
+    for (content, sha256) in [
+        (&whole[..], sha256),
+        (&whole[..], "00".to_owned()),
+        (half, digest(half)),
+        (&mirror[..], digest(&mirror)),
+    ] {
+        fs::write(archive(&world, "deps"), content).unwrap();
+        let failure = adopt(&world, &other, &sha256).await.unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Corrupt, "{failure:?}");
+        let names = fs::read_dir(world.real("/workspace/deps")).unwrap();
+        let names: Vec<_> = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        assert_eq!(names, [provisioned.key.as_str()], "something stays");
+    }
+    let input = StepInput::Upload { backup: backup(), to: Transfer::Engine };
+    let missing = world.run(archive_deps(&other), input).await.unwrap_err();
+    assert_eq!(missing.kind, FailureKind::NotFound);
 }
 
 /// The entries of the checkout and of trees stay, and so does what was used within a day.

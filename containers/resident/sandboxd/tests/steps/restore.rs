@@ -15,17 +15,24 @@ use super::world::{World, main_ref, output, pool, thread};
 
 const ARCHIVES: [(&str, &str); 2] = [("snapshot-0", MIRROR), ("snapshot-1", CHECKOUT)];
 
-fn archive(world: &World, name: &str) -> std::path::PathBuf {
+/// Returns the place of an archive on its way.
+pub fn archive(world: &World, name: &str) -> std::path::PathBuf {
     world.real(&format!("/workspace/.resident/transfers/{name}.tar.zst"))
 }
 
-async fn extract(world: &World, name: &str, path: &str, sha256: Option<&str>) -> Result<Answer, StepFailure> {
+/// Extracts an archive that is on its way.
+pub async fn extract(
+    world: &World,
+    name: &str,
+    path: &str,
+    sha256: Option<&str>,
+) -> Result<Answer, StepFailure> {
     let backup = BackupId::parse(name).unwrap();
     let operation = Operation::Extract { backup, path: path.into() };
     let step =
         PlanStep { name: name.into(), user: User::ROOT, operation, timeout_ms: 60_000, needs_lock: true };
     let input = StepInput::Download { from: Transfer::Engine, sha256: sha256.map(str::to_owned) };
-    world.run_as(Job::Cycle { attempt: 2 }, step, input).await
+    world.run_as(Job::Cycle { attempt: 1 }, step, input).await
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! A workspace with a repository to provision from.
 
 use std::{
-    fs, io,
+    fs,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::Command,
@@ -17,10 +17,13 @@ use ars_resident::daemon::{
 use ars_resident::layout::tree;
 use ars_resident::lifecycle::Step;
 use ars_resident::names::{BackupId, ExecCommand, LockfileKey, Sha, StrictThreadKey, TableCommand};
-use ars_resident::plan::{AttachContext, CycleContext, PlanStep, attach, cycle_step, exec, install};
+use ars_resident::plan::{
+    AttachContext, CycleContext, PlanStep, SpareContext, attach, cycle_step, exec, install, make_spare,
+};
 use ars_resident::pool::PoolUser;
 use ars_resident::thread::TreeDecision;
-use ars_sandboxd::{Confine, Confined, Daemon, Mode, Place, Progress, Settings, StoreLinks};
+use ars_resident_testkit::Unconfined;
+use ars_sandboxd::{Daemon, Mode, Progress, Settings, StoreLinks};
 use ars_types::RefName;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -31,21 +34,6 @@ pub const INSTALL: &str = "mkdir -p node_modules/left-pad node_modules/.cache pa
 pub const BUILD: &str = "mkdir -p dist && cp node_modules/left-pad/index.js dist/out.js";
 pub const TOKEN: &str = "s3cret-of-the-host";
 const STEP_BUDGET_MS: i64 = 60_000;
-
-/// No confinement: the tests start only their own commands.
-struct Unconfined;
-
-impl Confine for Unconfined {
-    fn confine(&self, _: &Place) -> io::Result<Arc<dyn Confined>> {
-        Ok(Arc::new(Unconfined))
-    }
-}
-
-impl Confined for Unconfined {
-    fn restrict_thread(&self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// A daemon, and the repository of the code host.
 pub struct World {
@@ -184,6 +172,33 @@ impl World {
         user: PoolUser,
         tree: TreeDecision,
     ) -> Vec<Answer> {
+        self.attach_from(provisioned, thread, user, tree, false).await
+    }
+
+    /// Makes the spare tree and attaches a thread with it.
+    pub async fn attach_spare(
+        &self,
+        provisioned: &Provisioned,
+        thread: &StrictThreadKey,
+        user: PoolUser,
+    ) -> Vec<Answer> {
+        let main = RefName::parse("main").unwrap();
+        let mut answers = Vec::new();
+        for step in make_spare(SpareContext { git_ref: &main, user, deps: Some(&provisioned.key) }) {
+            answers.push(self.run(step, StepInput::None).await.unwrap());
+        }
+        answers.extend(self.attach_from(provisioned, thread, user, TreeDecision::Create, true).await);
+        answers
+    }
+
+    async fn attach_from(
+        &self,
+        provisioned: &Provisioned,
+        thread: &StrictThreadKey,
+        user: PoolUser,
+        tree: TreeDecision,
+        takes_spare: bool,
+    ) -> Vec<Answer> {
         let main = RefName::parse("main").unwrap();
         let command = TableCommand::parse(INSTALL).unwrap();
         let mut steps = vec![install(&provisioned.key, &provisioned.sha, &command)];
@@ -192,6 +207,7 @@ impl World {
             git_ref: &main,
             user,
             tree,
+            takes_spare,
             needs_fetch: false,
             has_token: true,
             readonly: false,

@@ -1,0 +1,54 @@
+//! The spare tree: a complete tree of the default branch that is made before a thread needs it.
+//!
+//! An attach moves it to its place, so it does not wait for a checkout. Until then only root can reach it. Not here: when
+//! one is made, and who gets it (`shared/resident-engine`).
+
+use ars_types::RefName;
+
+use super::attach::PRIVATE_MODE;
+use super::step::{FETCH_TIMEOUT_MS, Operation, PlanStep, User, git};
+use crate::layout::{MIRROR, SPARE, SPARES};
+use crate::names::LockfileKey;
+use crate::pool::PoolUser;
+
+/// Name of the step that moves the spare tree to its place.
+pub const TAKE_SPARE: &str = "spare-take";
+
+/// The tree to make.
+#[derive(Debug, Clone, Copy)]
+pub struct SpareContext<'a> {
+    /// Its ref.
+    pub git_ref: &'a RefName,
+    /// Its user.
+    pub user: PoolUser,
+    /// Dependencies to link. `None` without an install command.
+    pub deps: Option<&'a LockfileKey>,
+}
+
+/// Returns the steps that make the spare tree, in place of an earlier one.
+pub fn make_spare(context: SpareContext<'_>) -> Vec<PlanStep> {
+    let SpareContext { git_ref, user, deps } = context;
+    let (tree, owner) = (SPARE.to_owned(), User::pool(user));
+    let folder = Operation::MakeDir { path: SPARES.to_owned(), mode: PRIVATE_MODE, owner: User::ROOT };
+    let clone = git(MIRROR, &["clone", "--no-hardlinks", "--branch", git_ref.as_str(), "--", MIRROR, SPARE]);
+    let own = Operation::ChangeOwner { path: tree.clone(), owner };
+    let mut steps = vec![
+        PlanStep::root("spare-dir", folder),
+        remove_spare(),
+        PlanStep::root("spare-clone", clone).within(FETCH_TIMEOUT_MS).locked(),
+        PlanStep::root("spare-chown", own),
+    ];
+    if let Some(key) = deps {
+        let link = Operation::LinkDeps { key: key.clone(), tree: tree.clone(), owner };
+        steps.push(PlanStep::root("spare-deps", link).within(FETCH_TIMEOUT_MS));
+    }
+    steps
+        .push(PlanStep::root("spare-builds", Operation::CopyBuilds { tree, owner }).within(FETCH_TIMEOUT_MS));
+    steps
+}
+
+/// Returns the step that removes the spare tree.
+pub fn remove_spare() -> PlanStep {
+    let remove = Operation::RemoveTree { path: SPARE.to_owned() };
+    PlanStep::root("spare-remove", remove).within(FETCH_TIMEOUT_MS)
+}
