@@ -1,6 +1,6 @@
 //! Test tools: fake model vendors that validate requests like the real ones, and a fake code host.
-//! Also the state Worker in process, the ledger as a model, storage with fault injection, and a check of migrations
-//! against their folder.
+//! Also the state Worker in process, the ledger as a model, storage with fault injection, a check of migrations
+//! against their folder, and the programs that a test can go without.
 //!
 //! Crates use this one as a dev-dependency only (the benchmark runs its example `instant_model` as a process). Each
 //! fake vendor is checked by an official client (`tests/models`).
@@ -13,9 +13,11 @@ pub mod ledger;
 pub mod migrations;
 
 mod configuration;
+mod machine;
 mod native_state;
 mod vendors;
 
 pub use configuration::OPERATOR_CONFIG;
+pub use machine::leave_out;
 pub use native_state::NativeState;
 pub use vendors::{Block, Captured, Fake, FakeAnthropic, FakeOpenAi, Reply, Tokens, Vendor};

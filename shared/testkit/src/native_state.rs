@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, hash_map::Entry};
 
-use ars_auth::Secret;
+use ars_auth::gate::RotatingSecret;
 use ars_friction::records::FrictionStore;
 use ars_memory::MemoryStore;
 use ars_runs::{RunStore, TranscriptStore};
@@ -25,7 +25,7 @@ const INTERNAL_BODY: &str = r#"{"error":"internal"}"#;
 
 /// Every store of the state Worker, by object name.
 pub struct NativeState {
-    secret: Option<Secret>,
+    secret: RotatingSecret,
     runs: Objects<RunStore<NativeSql>>,
     transcripts: Objects<TranscriptStore<NativeSql>>,
     memory: Objects<MemoryStore<NativeSql>>,
@@ -37,8 +37,13 @@ pub struct NativeState {
 impl NativeState {
     /// Returns a Worker without data that accepts this bearer. Without one it serves only its health.
     pub fn new(token: Option<&str>) -> Self {
+        Self::rotating(token, None)
+    }
+
+    /// Returns a Worker without data that accepts a former bearer too.
+    pub fn rotating(token: Option<&str>, previous: Option<&str>) -> Self {
         Self {
-            secret: Secret::parse(token.map(str::to_owned)),
+            secret: RotatingSecret::parse(token.map(str::to_owned), previous.map(str::to_owned)),
             runs: Objects::default(),
             transcripts: Objects::default(),
             memory: Objects::default(),
@@ -50,7 +55,7 @@ impl NativeState {
 
     /// Handles a request like the Worker. Returns status and JSON text.
     pub fn answer(&mut self, head: &Head<'_>, body: &[u8], now: UnixMillis) -> (u16, String) {
-        match admit(head, &self.secret.as_ref()) {
+        match admit(head, &self.secret) {
             Ok(Admitted::Health) => (200, serde_json::to_string(&StateHealth::up()).unwrap()),
             Ok(Admitted::Call { route, .. }) => match std::str::from_utf8(body) {
                 Ok(body) => self.call(route, body, now),

@@ -18,6 +18,13 @@ def converse(url, given):
     review = pull.create_review(body="Fine.", event="COMMENT", comments=[
         {"path": "a", "line": 1, "side": "RIGHT", "body": "Why?"},
     ])
+    pull.create_review_comment_reply(pull.get_review_comments()[0].id, "Because.")
+    # The client asks for each comment that is no reply again, so the field is read from the list.
+    _, raw = api.requester.requestJsonAndCheck("GET", f"{pull.url}/comments")
+    lines = [[one.path, one.line, one.user.login, one.body] for one in pull.get_review_comments()]
+    numbers = {"owner": "acme", "name": "app", "number": pull.number, "replies": True}
+    _, graph = api.requester.graphql_query(given["threads"], numbers)
+    threads = graph["data"]["repository"]["pullRequest"]["reviewThreads"]["nodes"]
     issue = repo.create_issue("Slow", "b", labels=["bug"])
     comment = issue.create_comment("hi")
     comment.edit("ho")
@@ -30,6 +37,8 @@ def converse(url, given):
         "files": [[file.filename, file.additions, file.patch] for file in pull.get_files()],
         "review": [review.state, review.user.login],
         "reviews": pull.get_reviews().totalCount,
+        "lines": [[*line, one.get("in_reply_to_id")] for line, one in zip(lines, raw)],
+        "threads": [[one["path"], one["line"], one["isResolved"], len(one["latest"]["nodes"])] for one in threads],
         "comments": [one.body for one in issue.get_comments()],
         "issues": [one.title for one in repo.get_issues(state="closed", labels=["bug"])],
         "found": [one.number for one in api.search_issues("slow repo:acme/app")],

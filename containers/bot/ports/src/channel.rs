@@ -2,7 +2,7 @@
 
 use ars_agent::Role;
 use ars_types::{RunId, RunStatus};
-use ars_wire::idempotency::FirstUse;
+use ars_wire::{ErrorCode, idempotency::FirstUse};
 use async_trait::async_trait;
 
 use crate::{Notice, Refusal, ReplyError, texts};
@@ -44,6 +44,11 @@ pub trait ChannelIo: Send + Sync {
         true
     }
 
+    /// Returns whether messages of the channel may have text of strangers, such as the name of a check.
+    fn has_untrusted_text(&self) -> bool {
+        false
+    }
+
     /// Returns whether a reply replaces the earlier one, so that it may be repeated.
     fn replaces_replies(&self) -> bool {
         false
@@ -52,9 +57,9 @@ pub trait ChannelIo: Send + Sync {
     /// Shows a short status line. Most channels ignore it.
     fn status(&self, _text: &str) {}
 
-    /// Called before the reply to a message that is a command, with the outcome.
+    /// Called before the reply to a message that is a command, with the code of its failure if it failed.
     /// A channel that only forwards replies ignores it.
-    fn command_answered(&self, _is_ok: bool) {}
+    fn command_answered(&self, _failure: Option<ErrorCode>) {}
 
     /// Called when a run is created.
     fn run_started(&self, _id: &RunId) {}

@@ -56,6 +56,6 @@ pub use transcript::Transcripts;
 pub use web::{FetchLimits, Fetched, FetchedBody, Web, WebHit};
 pub use workspace::{
     Checkpoint, CommandSandbox, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, KEPT_FOLDER,
-    LINE_BYTES, NO_CHECKPOINT, OpenFor, PUSHED_REFS, Placement, PushOutcome, RefusedHost, Release,
-    Repository, SearchHit, Workspace, WorkspaceProvider, WorkspaceRequest,
+    LINE_BYTES, NO_CHECKPOINT, OpenFor, PUSHED_REFS, Placement, PushOutcome, ReachedLimit, RefusedHost,
+    Release, Repository, SearchHit, TreeAccess, Workspace, WorkspaceProvider, WorkspaceRequest,
 };

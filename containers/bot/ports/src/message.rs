@@ -41,4 +41,6 @@ pub struct Choices {
     pub repository: Option<String>,
     /// The ref to start from.
     pub git_ref: Option<RefName>,
+    /// A coding run changes the pull request that the text names, or nothing.
+    pub must_continue: bool,
 }

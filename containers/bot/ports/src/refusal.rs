@@ -37,6 +37,11 @@ pub enum Refusal {
         /// Every configured repository.
         known: Vec<String>,
     },
+    /// The residents do not answer, so it is open whether the request names this repository.
+    RepositoryUndetermined {
+        /// The repository.
+        repository: String,
+    },
     /// The requester lacks the grant for the repository.
     RepositoryForbidden,
     /// The working tree could not be opened.
@@ -233,6 +238,11 @@ pub enum Notice {
         /// The message.
         text: String,
     },
+    /// The ingress token of the follow-up's sender is gone.
+    TokenRemoved {
+        /// The message.
+        text: String,
+    },
     /// The run's new owner could not be given the follow-up.
     NotRequeued {
         /// The message.
@@ -255,6 +265,7 @@ impl Refusal {
             Self::ShuttingDown
             | Self::NoModel
             | Self::WorkspaceNotReady(_)
+            | Self::RepositoryUndetermined { .. }
             | Self::SpendUnknown
             | Self::BudgetSpent { .. }
             | Self::BudgetReserved { .. } => ErrorCode::Unavailable,

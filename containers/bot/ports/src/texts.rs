@@ -40,6 +40,11 @@ pub fn refusal(refusal: &Refusal) -> String {
         }
         Refusal::UnknownProvider(error) => format!("⚠️ {error}"),
         Refusal::Repository { is_named, known } => repository(*is_named, known),
+        Refusal::RepositoryUndetermined { repository } => format!(
+            "⏳ Not run: `{repository}` may be a repository that is kept warm here, and its resident does not answer. Ask \
+             again in a moment, or name a repository by its address or with `repo:<name>`. If it is a path, put it into \
+             backticks."
+        ),
         Refusal::RepositoryForbidden => "⛔ Sorry, you may not use that repository here.".to_owned(),
         Refusal::WorkspaceNotReady(error) => format!("❌ The workspace could not be made ready: {error}"),
         Refusal::SpendUnknown => {
@@ -117,6 +122,11 @@ pub fn tree_restored(name: &str) -> String {
         "The working tree was gone and was made again from the checkpoint `{name}`. Changes after that checkpoint and \
          ignored files, such as installed packages, are lost: check the tree before you rely on it."
     )
+}
+
+/// Returns the event text of a follow-up of a removed ingress token.
+pub fn follow_up_without_token(text: &str) -> String {
+    format!("not read, because its token is no longer configured: {text}")
 }
 
 /// Returns the event text of a run that waited.
@@ -215,6 +225,9 @@ pub fn notice(notice: &Notice) -> String {
         }
         Notice::TooLate { text } => {
             quoting("⏳ This message came too late for the run, and was not run. Send it again:", text)
+        }
+        Notice::TokenRemoved { text } => {
+            quoting("⛔ The token that sent this message is no longer configured. It was not run:", text)
         }
         Notice::NotRequeued { text } => quoting(
             "⏳ The run continues in another process and did not receive this message. Send it again:",

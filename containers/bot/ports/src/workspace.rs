@@ -5,7 +5,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use ars_codehost::diff::Commit;
-use ars_types::{RefName, RunId, SandboxKind, SandboxNetwork, ThreadKey, TreePlace};
+use ars_types::{Cgroup, RefName, RunId, SandboxKind, SandboxNetwork, ThreadKey, TreePlace};
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -82,8 +82,19 @@ pub struct WorkspaceRequest<'a> {
     pub git_ref: Option<&'a RefName>,
     /// The agent that runs commands in it, because agents can be allowed more hosts.
     pub agent: Option<&'a str>,
+    /// The use of the tree by that agent.
+    pub access: TreeAccess,
     /// Why it is opened.
     pub purpose: OpenFor,
+}
+
+/// The use of a tree by an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TreeAccess {
+    /// Its commits may be pushed.
+    Write,
+    /// Nothing of it leaves the tree. Commands may change files, as tests do.
+    Read,
 }
 
 /// Why a workspace is opened.
@@ -106,6 +117,8 @@ pub struct CommandSandbox {
     pub network: SandboxNetwork,
     /// Why a stronger kind was skipped.
     pub skipped: Option<String>,
+    /// The control groups of runs.
+    pub cgroup: Cgroup,
 }
 
 /// Where a working tree is.
@@ -138,7 +151,15 @@ pub enum Release {
 impl<'a> WorkspaceRequest<'a> {
     /// Requests the workspace that a thread has, to view it.
     pub const fn of(thread: &'a ThreadKey) -> Self {
-        Self { thread, repository: None, own: None, git_ref: None, agent: None, purpose: OpenFor::View }
+        Self {
+            thread,
+            repository: None,
+            own: None,
+            git_ref: None,
+            agent: None,
+            access: TreeAccess::Write,
+            purpose: OpenFor::View,
+        }
     }
 }
 
@@ -182,6 +203,11 @@ pub trait Workspace: Send + Sync {
 
     /// Returns the address of the repository, without credentials.
     fn origin(&self) -> Option<&str> {
+        None
+    }
+
+    /// Returns the commit that a local tree started from. Commands of other trees push nothing.
+    fn base(&self) -> Option<String> {
         None
     }
 
@@ -305,6 +331,45 @@ pub struct ExecOutcome {
     pub timed_out: bool,
     /// Hosts that its proxy refused, and that no earlier command of the run was refused.
     pub refused: Vec<RefusedHost>,
+    /// Limits that the processes of the run reached.
+    pub reached: Vec<ReachedLimit>,
+}
+
+/// A limit that the processes of a run reached while a command was running.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReachedLimit {
+    /// The memory of the run, in bytes. All its processes were killed.
+    Memory(u64),
+    /// The memory of the machine, or of a group around the run.
+    OtherMemory,
+    /// Processes and threads of the run.
+    Processes {
+        /// The limit.
+        max: u64,
+        /// They did not stop starting more, so all were killed.
+        is_killed: bool,
+    },
+}
+
+impl fmt::Display for ReachedLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory(bytes) => write!(
+                f,
+                "the memory limit of a run was reached ({} MiB), and its processes were killed; \
+                 sandbox.limits.memoryBytes sets it",
+                bytes >> 20
+            ),
+            Self::OtherMemory => {
+                write!(f, "the memory of the machine ran out, and processes of this run were killed")
+            }
+            Self::Processes { max, is_killed } => {
+                write!(f, "the process limit of a run was reached ({max} processes and threads), ")?;
+                let effect = if *is_killed { "and they were killed" } else { "and more were refused" };
+                write!(f, "{effect}; sandbox.limits.processes sets it")
+            }
+        }
+    }
 }
 
 /// A host that a command could not reach, because the list of hosts does not allow it.

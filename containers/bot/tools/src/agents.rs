@@ -5,7 +5,7 @@ mod skills;
 use std::sync::Arc;
 
 use ars_agent::Budget;
-use ars_bot_ports::{CodeHost, Skills};
+use ars_bot_ports::{CodeHost, Skills, TreeAccess};
 use ars_types::Effort;
 
 use crate::{Tool, Toolset};
@@ -42,6 +42,11 @@ impl AgentSpec {
     /// Returns whether its runs may open a pull request.
     pub fn changes_code(&self) -> bool {
         self.toolset == Toolset::Full
+    }
+
+    /// Returns how it uses the tree of its thread.
+    pub fn tree_access(&self) -> TreeAccess {
+        if self.changes_code() { TreeAccess::Write } else { TreeAccess::Read }
     }
 
     /// Returns its tools in an installation with these skills and code host.

@@ -121,6 +121,9 @@ fn describe(outcome: &ExecOutcome, timeout: Duration, kept: Option<&str>) -> Too
     if outcome.timed_out {
         text.push_str(&format!("(killed with all it had started after {} s)\n", timeout.as_secs()));
     }
+    for reached in &outcome.reached {
+        text.push_str(&format!("({reached})\n"));
+    }
     // First, because it explains the failure of a client that prints no answer of a proxy.
     for refused in &outcome.refused {
         text.push_str(&format!("({refused})\n"));
@@ -158,6 +161,8 @@ fn middle_cut(text: &str, max_chars: usize, already: bool) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
+    use ars_bot_ports::ReachedLimit;
+
     use super::*;
 
     #[test]
@@ -205,6 +210,19 @@ mod tests {
     }
 
     #[test]
+    fn reached_limits_precede_the_output() {
+        let reached =
+            vec![ReachedLimit::Memory(6 << 30), ReachedLimit::Processes { max: 1_024, is_killed: true }];
+        let outcome =
+            ExecOutcome { exit_code: 137, output: "rest".into(), reached, ..ExecOutcome::default() };
+        let text = crate::tests::said(&describe(&outcome, RESERVE, None)).to_owned();
+        assert!(text.starts_with("exit 137:\n(the memory limit of a run was reached (6144 MiB), "), "{text}");
+        let processes = "(the process limit of a run was reached (1024 processes and threads), and they were killed; \
+                         sandbox.limits.processes sets it)\nrest";
+        assert!(text.ends_with(processes), "{text}");
+    }
+
+    #[test]
     fn timed_out_flood_reports_both() {
         let output = "x".repeat(OUTPUT_BYTES);
         let outcome = ExecOutcome {
@@ -213,6 +231,7 @@ mod tests {
             truncated: true,
             timed_out: true,
             refused: Vec::new(),
+            reached: Vec::new(),
         };
         let output = describe(&outcome, Duration::from_secs(7), None);
         let text = crate::tests::said(&output);

@@ -1,8 +1,14 @@
 //! `search`: finds lines of the workspace's files that match a regular expression.
+//!
+//! A pattern that is no regular expression, such as `call(`, is searched as plain text, because its rejection cost
+//! a second call (docs/reference/friction.md#found-in-our-own-runs).
+
+use std::borrow::Cow;
 
 use ars_agent::ToolSpec;
 use ars_bot_ports::LINE_BYTES;
 use async_trait::async_trait;
+use regex::Regex;
 use serde_json::{Value, json};
 
 use super::{
@@ -14,6 +20,8 @@ use super::{
 const MAX_HITS: usize = 200;
 /// Maximum characters shown of a line.
 const LINE_CHARS: usize = 300;
+/// First line of the result of a pattern that is no regular expression.
+const AS_TEXT: &str = "(`pattern` is no regular expression: searched as plain text)\n";
 /// Characters dropped from the end of an incompletely read line, because it could end within a secret.
 const TAIL_CHARS: usize = 4 << 10;
 
@@ -27,7 +35,7 @@ impl Tool for Search {
             name: "search".into(),
             description:
                 "Searches the files of the working tree that git does not ignore, line by line, for a \
-                          regular expression (Rust syntax)."
+                          regular expression (Rust syntax). A pattern that is none is searched as plain text."
                     .into(),
             input_schema: json!({
                 "type": "object",
@@ -58,17 +66,18 @@ impl Tool for Search {
 
 async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
     let args = Args::of(input, &["pattern", "path"])?;
-    let pattern = args.text("pattern")?;
+    let (pattern, note) = searched(args.text("pattern")?);
     let path = args.optional_text("path")?.unwrap_or(".");
     let (hits, more) =
-        context.workspace()?.search(pattern, path, MAX_HITS).await.map_err(ToolOutput::from)?;
+        context.workspace()?.search(&pattern, path, MAX_HITS).await.map_err(ToolOutput::from)?;
     if hits.is_empty() {
-        return Ok(ToolOutput::text(match more {
+        let result = match more {
             true => "(the search was cut short before it found a match; narrow the path)",
             false => "(no matches)",
-        }));
+        };
+        return Ok(ToolOutput::text(format!("{note}{result}")));
     }
-    let (mut text, found) = (String::new(), hits.len());
+    let (mut text, found) = (note.to_owned(), hits.len());
     for hit in hits {
         let line = shown(hit.text, context.run.hide);
         text.push_str(&format!("{}:{}: {line}\n", hit.path, hit.line));
@@ -77,6 +86,15 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
         text.push_str(&format!("[there may be more than these {found}; narrow the pattern or the path]"));
     }
     Ok(ToolOutput::text(text))
+}
+
+/// Returns the regular expression of a pattern, and a note if the pattern is none itself.
+/// One that is too large stays as it is and is rejected.
+fn searched(pattern: &str) -> (Cow<'_, str>, &'static str) {
+    match Regex::new(pattern) {
+        Err(regex::Error::Syntax(_)) => (regex::escape(pattern).into(), AS_TEXT),
+        Ok(_) | Err(_) => (pattern.into(), ""),
+    }
 }
 
 /// Returns the redacted and then truncated line.
@@ -102,6 +120,21 @@ mod tests {
 
     fn secret() -> String {
         "s".repeat(LINE_CHARS + 50)
+    }
+
+    #[test]
+    fn pattern_without_regular_expression_is_text() {
+        for (pattern, expected, is_text) in [
+            ("evenly(", r"evenly\(", true),
+            ("a[0", r"a\[0", true),
+            ("*.rs", r"\*\.rs", true),
+            (r"evenly\(", r"evenly\(", false),
+            ("two|three", "two|three", false),
+            ("(a{1000}){1000}", "(a{1000}){1000}", false),
+        ] {
+            let (searched, note) = searched(pattern);
+            assert_eq!((searched.as_ref(), !note.is_empty()), (expected, is_text), "{pattern}");
+        }
     }
 
     #[test]

@@ -64,6 +64,10 @@ pub enum Meaning {
     Gone,
     /// A pull request for the branch exists.
     AlreadyExists,
+    /// The repository has no draft pull requests.
+    NoDrafts,
+    /// The diff has more files or lines than the host shows in one answer. It lists the files instead.
+    DiffTooLarge,
     /// A comment's line is not part of the diff.
     AnchorRejected,
     /// The repository is not part of the installation: the answer of a mint.
@@ -87,13 +91,20 @@ pub enum Retry {
     WithFreshToken,
 }
 
+/// The attempts of a request so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Attempts {
+    /// Those that were sent.
+    pub sent: u32,
+    /// One of them was answered with 401, and the next one had a fresh token.
+    pub has_fresh_token: bool,
+}
+
 /// Classifies an answer.
 pub fn classify(answer: &Answer<'_>, now: UnixMillis) -> Meaning {
     let message = answer.message.to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| message.contains(word));
     match answer.status {
-        // The second interface reports some faults in the body of a success.
-        200 if has(&["secondary rate limit"]) => secondary(answer),
         200..=299 => Meaning::Success,
         301 | 302 | 307 | 308 => match answer.location {
             Some(to) => Meaning::Moved { to: to.to_owned() },
@@ -102,8 +113,10 @@ pub fn classify(answer: &Answer<'_>, now: UnixMillis) -> Meaning {
         401 => Meaning::BadCredentials,
         403 | 429 => forbidden(answer, now, &has),
         404 => Meaning::NotFound,
+        406 if has(&["diff exceeded the maximum"]) => Meaning::DiffTooLarge,
         410 | 451 => Meaning::Gone,
         422 if has(&["already exists"]) => Meaning::AlreadyExists,
+        422 if has(&["draft pull requests are not supported"]) => Meaning::NoDrafts,
         422 if has(&[
             "pull_request_review_thread",
             "must be part of the diff",
@@ -145,21 +158,20 @@ fn forbidden(answer: &Answer<'_>, now: UnixMillis, has: &impl Fn(&[&str]) -> boo
     Meaning::PermissionMissing
 }
 
-fn secondary(answer: &Answer<'_>) -> Meaning {
+pub(super) fn secondary(answer: &Answer<'_>) -> Meaning {
     Meaning::SecondaryLimited { wait_ms: answer.limits.retry_after_ms().unwrap_or(SECONDARY_WAIT_MS) }
 }
 
-/// Decides whether a request is sent again.
-/// `attempts` counts those that were sent, and `jitter` is below 1,000.
-pub fn retry(meaning: &Meaning, attempts: u32, jitter: u16) -> Retry {
-    if attempts >= MAX_HOST_ATTEMPTS {
+/// Decides whether a request is sent again. `jitter` is below 1,000.
+pub fn retry(meaning: &Meaning, attempts: Attempts, jitter: u16) -> Retry {
+    if attempts.sent >= MAX_HOST_ATTEMPTS {
         return Retry::No;
     }
-    let doubled = |base: i64| base.saturating_mul(1 << attempts.saturating_sub(1).min(16));
+    let doubled = |base: i64| base.saturating_mul(1 << attempts.sent.saturating_sub(1).min(16));
     // Half to one and a half of the wait, so that several callers spread.
     let spread = |wait: i64| wait / 2 + wait * i64::from(jitter.min(999)) / 1_000;
     let wait = match meaning {
-        Meaning::BadCredentials if attempts == 1 => return Retry::WithFreshToken,
+        Meaning::BadCredentials if !attempts.has_fresh_token => return Retry::WithFreshToken,
         Meaning::RateLimited { wait_ms: Some(wait) } => *wait,
         // The stated time is the least that is allowed, so the spread is added.
         Meaning::SecondaryLimited { wait_ms } => doubled(*wait_ms).saturating_add(spread(BACKOFF_MS)),

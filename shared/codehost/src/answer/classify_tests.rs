@@ -16,6 +16,10 @@ fn limits(text: &str) -> Limits {
     Limits::parse(|name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| *value))
 }
 
+fn sent(sent: u32) -> Attempts {
+    Attempts { sent, ..Attempts::default() }
+}
+
 #[test]
 fn status_and_message_decide() {
     for (status, message, expected) in [
@@ -28,10 +32,16 @@ fn status_and_message_decide() {
         (403, "You have exceeded a secondary rate limit", Meaning::SecondaryLimited { wait_ms: 60_000 }),
         (403, "API rate limit exceeded for installation", Meaning::RateLimited { wait_ms: None }),
         (429, "Too many requests", Meaning::SecondaryLimited { wait_ms: 60_000 }),
-        (200, "You have exceeded a secondary rate limit", Meaning::SecondaryLimited { wait_ms: 60_000 }),
         (404, "Not Found", Meaning::NotFound),
+        (406, "Sorry, the diff exceeded the maximum number of lines (20000): diff ", Meaning::DiffTooLarge),
+        (406, "Unsupported 'Accept' header", Meaning::Invalid),
         (410, "Issues are disabled for this repo", Meaning::Gone),
         (422, "Validation Failed: A pull request already exists for acme:x.", Meaning::AlreadyExists),
+        (
+            422,
+            "Validation Failed: Draft pull requests are not supported in this repository.",
+            Meaning::NoDrafts,
+        ),
         (422, "Unprocessable Entity: Line could not be resolved", Meaning::AnchorRejected),
         (422, "pull_request_review_thread.line must be part of the diff", Meaning::AnchorRejected),
         (
@@ -71,7 +81,8 @@ fn only_passing_faults_are_retried() {
     let limited = |wait_ms| Meaning::RateLimited { wait_ms };
     for (meaning, attempts, expected) in [
         (Meaning::BadCredentials, 1, Retry::WithFreshToken),
-        (Meaning::BadCredentials, 2, Retry::No),
+        (Meaning::BadCredentials, 3, Retry::WithFreshToken),
+        (Meaning::BadCredentials, 4, Retry::No),
         (limited(Some(300_000)), 1, Retry::After(300_000)),
         (limited(Some(300_001)), 1, Retry::No),
         (limited(None), 1, Retry::No),
@@ -83,9 +94,12 @@ fn only_passing_faults_are_retried() {
         (Meaning::PermissionMissing, 1, Retry::No),
         (Meaning::Moved { to: String::new() }, 1, Retry::No),
     ] {
-        assert_eq!(retry(&meaning, attempts, 0), expected, "{meaning:?} {attempts}");
+        assert_eq!(retry(&meaning, sent(attempts), 0), expected, "{meaning:?} {attempts}");
     }
-    assert_eq!(retry(&Meaning::Unavailable, 1, 999), Retry::After(1_499));
+    assert_eq!(retry(&Meaning::Unavailable, sent(1), 999), Retry::After(1_499));
+    let renewed = Attempts { has_fresh_token: true, ..sent(2) };
+    assert_eq!(retry(&Meaning::BadCredentials, renewed, 0), Retry::No);
+    assert_eq!(retry(&Meaning::Unavailable, renewed, 0), Retry::After(1_000));
 }
 
 proptest! {
@@ -97,7 +111,7 @@ proptest! {
         let limits = Limits { retry_after_s: Some(seconds), remaining: Some(0), reset_s: Some(reset) };
         for limits in [limits, Limits { retry_after_s: None, ..limits }] {
             let meaning = classify(&Answer { limits, ..answer(status, "") }, NOW);
-            if let Retry::After(wait) = retry(&meaning, attempts, jitter) {
+            if let Retry::After(wait) = retry(&meaning, sent(attempts), jitter) {
                 prop_assert!((0..=MAX_WAIT_MS).contains(&wait));
                 if let Meaning::SecondaryLimited { wait_ms } = meaning {
                     prop_assert!(wait >= wait_ms);

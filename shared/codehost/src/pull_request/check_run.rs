@@ -32,11 +32,11 @@ pub struct CheckRun {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Conclusion {
-    /// All that ran at the head passed.
+    /// A test or build passed at the head, and nothing failed there.
     Success,
-    /// A test or build at the head failed.
+    /// A test, build or linter failed at the head.
     Failure,
-    /// None ended at the head, which is no success.
+    /// No test or build ended at the head, which is no success.
     Neutral,
 }
 
@@ -60,10 +60,13 @@ struct Annotation {
 /// Builds the check run of the evidence. Results at another commit neither pass nor fail it.
 pub fn check_run(run_id: &str, evidence: &Evidence) -> CheckRun {
     let at_head = evidence.checks.iter().filter(|check| check.head.as_ref() == Some(&evidence.head));
-    let (mut passed, mut failed, mut annotations) = (0, 0, Vec::new());
+    let (mut passed, mut failed, mut is_verified, mut annotations) = (0, 0, false, Vec::new());
     for check in at_head {
         match &check.result {
-            CheckResult::Passed => passed += 1,
+            CheckResult::Passed => {
+                passed += 1;
+                is_verified |= check.verifies();
+            }
             CheckResult::Failed { output } => {
                 failed += 1;
                 annotations.extend(output.lines().filter_map(annotation));
@@ -72,9 +75,9 @@ pub fn check_run(run_id: &str, evidence: &Evidence) -> CheckRun {
         }
     }
     annotations.truncate(MAX_ANNOTATIONS);
-    let conclusion = match (passed, failed) {
-        (0, 0) => Conclusion::Neutral,
-        (_, 0) => Conclusion::Success,
+    let conclusion = match (failed, is_verified) {
+        (0, true) => Conclusion::Success,
+        (0, false) => Conclusion::Neutral,
         (_, _) => Conclusion::Failure,
     };
     CheckRun {
@@ -128,8 +131,12 @@ mod tests {
     }
 
     fn shown(checks: &[(&str, CheckResult)]) -> Value {
+        shown_as("test", checks)
+    }
+
+    fn shown_as(name: &str, checks: &[(&str, CheckResult)]) -> Value {
         let check = |(head, result): &(&str, CheckResult)| Check {
-            name: "test".into(),
+            name: name.to_owned(),
             command: "make test".into(),
             head: Some(commit(head)),
             result: result.clone(),
@@ -138,7 +145,10 @@ mod tests {
             head: commit("a"),
             run_url: None,
             cost_micro_usd: None,
+            refers_to: None,
+            is_marked_draft: false,
             checks: checks.iter().map(check).collect(),
+            expected: Vec::new(),
         };
         serde_json::to_value(check_run("r1", &evidence)).unwrap()
     }
@@ -160,6 +170,14 @@ mod tests {
         ] {
             assert_eq!(shown(&checks)["conclusion"], expected, "{checks:?}");
         }
+    }
+
+    #[test]
+    fn linter_alone_is_no_success() {
+        for (result, expected) in [(CheckResult::Passed, "neutral"), (failed(""), "failure")] {
+            assert_eq!(shown_as("lint", &[("a", result)])["conclusion"], expected);
+        }
+        assert_eq!(shown_as("build", &[("a", CheckResult::Passed)])["conclusion"], "success");
     }
 
     #[test]

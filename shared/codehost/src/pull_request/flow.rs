@@ -11,6 +11,8 @@ const MAX_FLOW_ATTEMPTS: u32 = 3;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullRequestFlow {
     state: State,
+    /// The repository has no drafts.
+    is_ordinary: bool,
     attempts: u32,
 }
 
@@ -52,6 +54,8 @@ pub enum Found {
     Absent,
     /// It is open.
     Open(u64),
+    /// A person opened it, so its texts are theirs.
+    Theirs(u64),
     /// A person closed or merged it.
     Closed(u64),
 }
@@ -63,6 +67,8 @@ pub enum Opened {
     Confirmed(u64),
     /// The answer was lost or asks to try again, or another attempt was first.
     Unknown,
+    /// The repository has no drafts.
+    NoDrafts,
     /// The host rejected it.
     Rejected,
 }
@@ -74,6 +80,8 @@ pub enum Action {
     Search,
     /// Opens a draft.
     OpenDraft,
+    /// Opens an ordinary pull request whose text says that it is a draft, because the repository has none.
+    OpenOrdinary,
     /// Replaces title and body.
     Edit(u64),
     /// Ends.
@@ -87,10 +95,12 @@ pub enum Outcome {
     NothingPushed,
     /// The branch is pushed, and a person opens the pull request.
     Compare,
-    /// A draft was opened.
+    /// A draft was opened, or an ordinary one where the repository has no drafts.
     Opened(u64),
     /// The texts of the open one were replaced.
     Edited(u64),
+    /// A person opened the pull request of this branch, whose texts stay.
+    Theirs(u64),
     /// A person closed the pull request of this branch, which stays so.
     Closed(u64),
     /// The host did not open or edit it.
@@ -99,7 +109,7 @@ pub enum Outcome {
 
 impl Default for PullRequestFlow {
     fn default() -> Self {
-        Self { state: State::Running, attempts: 0 }
+        Self { state: State::Running, is_ordinary: false, attempts: 0 }
     }
 }
 
@@ -126,6 +136,7 @@ impl PullRequestFlow {
         self.attempts += 1;
         match found {
             Some(Found::Closed(number)) => self.end(Outcome::Closed(number)),
+            Some(Found::Theirs(number)) => self.end(Outcome::Theirs(number)),
             _ if self.attempts > MAX_FLOW_ATTEMPTS => self.end(Outcome::Failed),
             Some(Found::Open(number)) => {
                 self.state = State::Editing(number);
@@ -133,7 +144,7 @@ impl PullRequestFlow {
             }
             Some(Found::Absent) => {
                 self.state = State::Opening;
-                Action::OpenDraft
+                if self.is_ordinary { Action::OpenOrdinary } else { Action::OpenDraft }
             }
             None => self.search(),
         }
@@ -143,7 +154,11 @@ impl PullRequestFlow {
         match written {
             Opened::Confirmed(number) => self.end(outcome(number)),
             Opened::Unknown => self.search(),
-            Opened::Rejected => self.end(Outcome::Failed),
+            Opened::NoDrafts if !self.is_ordinary => {
+                self.is_ordinary = true;
+                self.search()
+            }
+            Opened::NoDrafts | Opened::Rejected => self.end(Outcome::Failed),
         }
     }
 
@@ -176,12 +191,17 @@ mod tests {
             (vec![pushed, found(Found::Absent)], Action::OpenDraft),
             (vec![pushed, found(Found::Open(3))], Action::Edit(3)),
             (vec![pushed, found(Found::Closed(3))], Action::End(Outcome::Closed(3))),
+            (vec![pushed, found(Found::Theirs(3))], Action::End(Outcome::Theirs(3))),
             (vec![pushed, Input::Found(None)], Action::Search),
             (
                 vec![pushed, found(Found::Absent), Input::Written(Opened::Rejected)],
                 Action::End(Outcome::Failed),
             ),
             (vec![pushed, found(Found::Absent), Input::Written(Opened::Unknown)], Action::Search),
+            (
+                vec![pushed, found(Found::Absent), Input::Written(Opened::NoDrafts), found(Found::Absent)],
+                Action::OpenOrdinary,
+            ),
         ] {
             assert_eq!(after(&inputs), Some(expected), "{inputs:?}");
         }

@@ -8,8 +8,8 @@ mod flow;
 mod render;
 
 pub use check_run::{CheckRun, check_run};
-pub use command::check_of;
+pub use command::{KnownCommands, check_of};
 pub use description::{Description, InvalidDescription, TourAnchor, TourStep};
-pub use evidence::{Check, CheckResult, Evidence};
+pub use evidence::{Check, CheckResult, Evidence, ExpectedCheck};
 pub use flow::{Action, Found, Input, Opened, Outcome, PullRequestFlow, Pushed};
-pub use render::{PullRequestText, render};
+pub use render::{PullRequestText, is_marked_draft, is_of_run, render};

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     diff::Commit,
-    pull_request::{Check, CheckResult},
+    pull_request::{Check, CheckResult, ExpectedCheck},
     text::{code_spans, markers},
 };
 
@@ -22,7 +22,10 @@ fn evidence(checks: Vec<Check>) -> Evidence {
         head: commit("a"),
         run_url: Some("https://ars.example/runs/r1".into()),
         cost_micro_usd: Some(120_001),
+        refers_to: None,
+        is_marked_draft: false,
         checks,
+        expected: Vec::new(),
     }
 }
 
@@ -60,9 +63,39 @@ fn body_shows_evidence_of_the_exact_head() {
 }
 
 #[test]
+fn marked_draft_refers_to_the_named_one() {
+    let url = "https://github.com/acme/app/pull/3";
+    let evidence = Evidence { refers_to: Some(url.into()), is_marked_draft: true, ..evidence(Vec::new()) };
+    let text = render("r1", &description(), &evidence);
+    assert!(is_marked_draft(&text.title) && text.title.starts_with("[Draft] Fix "), "{}", text.title);
+    let lines = format!("Refers to: {url}\n\nThis is a draft of the service.");
+    assert!(text.body.contains(&lines), "{}", text.body);
+    assert!(!is_marked_draft("Draft the login"));
+}
+
+#[test]
 fn missing_checks_are_named() {
     let text = render("r1", &description(), &evidence(Vec::new()));
     assert!(text.body.contains("- no test or build ran at this head"));
+}
+
+/// A linter that passed hides neither that nothing was tested, nor the unused commands of the table.
+#[test]
+fn unused_commands_are_not_verified() {
+    let expected = |name, command: &str| ExpectedCheck { name, command: command.into() };
+    let (test, build) = (expected("test", "make test"), expected("build", "make `all`"));
+    let all = |checks| Evidence { expected: vec![test.clone(), build.clone()], ..evidence(checks) };
+    let linted = check("lint", Some(commit("a")), CheckResult::Passed);
+    let body = render("r1", &description(), &all(vec![linted])).body;
+    let lines = "Checked at this head:\n\n- no test or build ran at this head\n- lint passed: `make lint`\n\n\
+                 Not verified at this head:\n\n- test has no result: `make test`\n- build has no result: `make 'all'`\n";
+    assert!(body.contains(lines), "{body}");
+    let tested = vec![
+        check("test", Some(commit("b")), CheckResult::Passed),
+        check("build", Some(commit("a")), CheckResult::Passed),
+    ];
+    let body = render("r1", &description(), &all(tested)).body;
+    assert!(body.contains("- test ran at bbbbbbb only") && !body.contains("has no result"), "{body}");
 }
 
 #[test]

@@ -61,12 +61,12 @@ impl Resolution {
         }
     }
 
-    /// Returns the pull request under review, if the text names exactly one item that may be one.
-    pub fn pull_request(&self) -> Option<u64> {
-        let Self::Named { items, .. } = self else { return None };
-        let mut numbers = items.iter().filter(|item| item.kind != ItemKind::Issue).map(|item| item.number);
-        let number = numbers.next()?;
-        numbers.all(|other| other == number).then_some(number)
+    /// Returns the numbers of the items that the text names and that may be pull requests, in order.
+    pub fn pull_requests(&self) -> Vec<u64> {
+        let Self::Named { items, .. } = self else { return Vec::new() };
+        let may_be = items.iter().filter(|item| item.kind != ItemKind::Issue);
+        let numbers: BTreeSet<u64> = may_be.map(|item| item.number).collect();
+        numbers.into_iter().collect()
     }
 }
 
@@ -192,16 +192,17 @@ mod tests {
     }
 
     #[test]
-    fn one_pull_request_is_the_target() {
+    fn named_pull_requests_are_the_targets() {
         for (text, expected) in [
-            ("acme/app#1", Some(1)),
-            ("https://github.com/acme/app/pull/1 that is acme/app#1", Some(1)),
-            ("https://github.com/acme/app/pull/1 for https://github.com/acme/app/issues/2", Some(1)),
-            ("https://github.com/acme/app/issues/2", None),
-            ("acme/app#1 acme/app#2", None),
+            ("acme/app#1", &[1][..]),
+            ("https://github.com/acme/app/pull/1 that is acme/app#1", &[1]),
+            ("https://github.com/acme/app/pull/1 for https://github.com/acme/app/issues/2", &[1]),
+            ("https://github.com/acme/app/issues/2", &[]),
+            ("acme/app#2 acme/app#1", &[1, 2]),
+            ("`acme/app#2` acme/app#1", &[1]),
         ] {
             let found = resolve(&signals(text, &Host::default()), None, |_| Listing::Unknown);
-            assert_eq!(found.pull_request(), expected, "{text}");
+            assert_eq!(found.pull_requests(), expected, "{text}");
         }
     }
 }

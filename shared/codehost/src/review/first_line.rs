@@ -24,8 +24,9 @@ impl End<'_> {
         if self.status != RunStatus::Completed || self.cut_short {
             return Some("the review did not come to its end.");
         }
+        let Some(head) = self.head else { return Some("it is not known which commit was read.") };
         let reported = verdict.head.as_deref()?;
-        let is_other = !self.head?.to_ascii_lowercase().starts_with(reported);
+        let is_other = !head.to_ascii_lowercase().starts_with(reported);
         is_other.then_some("the verdict is on another commit than the one under review.")
     }
 }
@@ -112,17 +113,17 @@ mod tests {
                 .unwrap()
                 .to_owned()
         };
-        for (reported, head) in [
-            (None, Some(HEAD)),
-            (Some("0a1b2c3"), Some(HEAD)),
-            (Some("0a1b2c3"), Some("0A1B2C3D")),
-            (Some("fffffff"), None),
-        ] {
+        for (reported, head) in
+            [(None, Some(HEAD)), (Some("0a1b2c3"), Some(HEAD)), (Some("0a1b2c3"), Some("0A1B2C3D"))]
+        {
             assert_eq!(line(reported, head), "LGTM: safe", "{reported:?} {head:?}");
         }
         let other = "Not approved: the verdict is on another commit than the one under review.";
         assert_eq!(line(Some("fffffff"), Some(HEAD)), other);
         assert_eq!(line(Some("0a1b2c3d4e5f6"), Some(HEAD)), other);
+        for reported in [None, Some("0a1b2c3")] {
+            assert_eq!(line(reported, None), "Not approved: it is not known which commit was read.");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Reviews: the verdict, the first line, the reading diff, and the post to the code host.
 
 mod abridge;
+mod claims;
 mod first_line;
 mod placement;
 mod post;
@@ -11,9 +12,10 @@ mod target;
 mod verdict;
 
 pub use abridge::{AbridgeRefused, Abridged, Abridgement, Decided, Job, ReviewRun, abridge, abridge_input};
+pub use claims::{Claimed, ReviewClaims, claim_key};
 pub use first_line::{End, prepend_status_line};
 pub use placement::{Finding, InlineComment, MAX_FINDING_CHARS, Placed, place};
-pub use post::{Action, Input, Outcome, ReviewPost, Submitted, Unposted};
+pub use post::{Action, ClaimEnd, Input, Outcome, ReviewPost, Submitted, Unposted};
 pub use provider::{AbridgerParts, Provider, ReadingDiffSettings};
 pub use reading_diff::readable_diff;
 pub use submission::{OwnReview, Submission, is_posted};

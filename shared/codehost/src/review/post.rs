@@ -2,7 +2,8 @@
 //!
 //! The head that was read decides. A review of another or unknown head is not posted. A head that moved is reviewed
 //! again once. Own reviews are listed before every submission, so a repeated request, a lost answer or a crash never
-//! posts twice: the machine starts again from its beginning and finds the review.
+//! posts twice: the machine starts again from its beginning and finds the review. Then the review of the head is
+//! claimed, so of two runs at the same time only one submits.
 
 use crate::diff::Commit;
 
@@ -20,6 +21,8 @@ pub struct ReviewPost {
     is_rebased: bool,
     head: Option<Commit>,
     is_folded: bool,
+    /// Another run claimed the review of the head.
+    is_claimed_elsewhere: bool,
     attempts: u32,
 }
 
@@ -29,6 +32,7 @@ enum State {
     FetchingHead,
     Comparing,
     Listing,
+    Claiming,
     Submitting,
     Over,
 }
@@ -49,8 +53,21 @@ pub enum Input {
     SameChanges(Option<bool>),
     /// Whether the service's review of the head exists; `None` if that cannot be read.
     Listed(Option<bool>),
+    /// The end of a claim.
+    Claimed(ClaimEnd),
     /// The end of a submission.
     Submitted(Submitted),
+}
+
+/// The end of a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClaimEnd {
+    /// The run owns the review of the head.
+    Own,
+    /// Another run does.
+    Other,
+    /// The store of the claims does not answer.
+    Unknown,
 }
 
 /// The end of a submission.
@@ -88,6 +105,11 @@ pub enum Action {
         /// The head.
         head: Commit,
     },
+    /// Claims the review of this head for the run, or renews its claim.
+    Claim {
+        /// The head.
+        head: Commit,
+    },
     /// Submits the review.
     Submit {
         /// The head that it is bound to.
@@ -122,6 +144,10 @@ pub enum Unposted {
     OtherHead,
     /// The head moved again after the second review.
     Stale,
+    /// Another run posts the review of this head.
+    Claimed,
+    /// The store of the claims does not answer.
+    StoreUnavailable,
     /// The head, or the own reviews, cannot be read now.
     HostUnavailable,
     /// The host rejected the review.
@@ -138,6 +164,7 @@ impl ReviewPost {
             is_rebased: false,
             head: None,
             is_folded: false,
+            is_claimed_elsewhere: false,
             attempts: 0,
         }
     }
@@ -156,6 +183,7 @@ impl ReviewPost {
             (State::FetchingHead, Input::Head(head)) => Some(self.head_read(head)),
             (State::Comparing, Input::SameChanges(same)) => Some(self.compared(same)),
             (State::Listing, Input::Listed(is_posted)) => Some(self.listed(is_posted)),
+            (State::Claiming, Input::Claimed(end)) => Some(self.claimed(end)),
             (State::Submitting, Input::Submitted(submitted)) => Some(self.submitted(submitted)),
             _ => None,
         }
@@ -213,14 +241,31 @@ impl ReviewPost {
         let Some(head) = self.head.clone() else { return self.not_posted(Unposted::UnknownHead) };
         match is_posted {
             Some(true) => self.posted(head),
+            Some(false) if self.is_claimed_elsewhere => self.not_posted(Unposted::Claimed),
             Some(false) if self.attempts >= MAX_SUBMIT_ATTEMPTS => self.not_posted(Unposted::HostUnavailable),
             Some(false) => {
                 self.attempts += 1;
+                self.state = State::Claiming;
+                Action::Claim { head }
+            }
+            None => self.not_posted(Unposted::HostUnavailable),
+        }
+    }
+
+    fn claimed(&mut self, end: ClaimEnd) -> Action {
+        let Some(head) = self.head.clone() else { return self.not_posted(Unposted::UnknownHead) };
+        match end {
+            ClaimEnd::Own => {
                 self.state = State::Submitting;
                 let read_at = self.is_rebased.then(|| self.target.clone());
                 Action::Submit { head, read_at, is_folded: self.is_folded }
             }
-            None => self.not_posted(Unposted::HostUnavailable),
+            // It may have been posted since the list was read.
+            ClaimEnd::Other => {
+                self.is_claimed_elsewhere = true;
+                self.list(head)
+            }
+            ClaimEnd::Unknown => self.not_posted(Unposted::StoreUnavailable),
         }
     }
 

@@ -1,10 +1,11 @@
 //! Tests of the post of a review, against a host that loses answers and a driver that crashes.
 
+use ars_types::RunId;
 use proptest::prelude::*;
 
 use super::*;
 use crate::faults::{Fault, faults};
-use crate::review::{OwnReview, Placed, Submission, is_posted};
+use crate::review::{Claimed, OwnReview, Placed, ReviewClaims, Submission, is_posted};
 
 fn commit(digit: char) -> Commit {
     Commit::parse(&digit.to_string().repeat(40)).unwrap()
@@ -57,6 +58,7 @@ fn rebase_of_the_same_changes_is_posted_at_the_new_head() {
         Input::Head(Some(commit('b'))),
         Input::SameChanges(Some(true)),
         Input::Listed(Some(false)),
+        Input::Claimed(ClaimEnd::Own),
     ];
     let submit = Action::Submit { head: commit('b'), read_at: Some(commit('a')), is_folded: false };
     assert_eq!(after(&inputs), Some(submit));
@@ -68,8 +70,10 @@ fn rejected_anchor_folds_the_findings_once() {
         ended(Some('a'), None),
         Input::Head(Some(commit('a'))),
         Input::Listed(Some(false)),
+        Input::Claimed(ClaimEnd::Own),
         Input::Submitted(Submitted::AnchorRejected),
         Input::Listed(Some(false)),
+        Input::Claimed(ClaimEnd::Own),
     ];
     assert_eq!(after(&inputs), Some(Action::Submit { head: commit('a'), read_at: None, is_folded: true }));
     inputs.push(Input::Submitted(Submitted::AnchorRejected));
@@ -82,6 +86,24 @@ fn unreadable_host_posts_nothing() {
     assert_eq!(after(&start), not_posted(Unposted::HostUnavailable));
     let start = [ended(Some('a'), None), Input::Head(Some(commit('a'))), Input::Listed(None)];
     assert_eq!(after(&start), not_posted(Unposted::HostUnavailable));
+}
+
+#[test]
+fn review_claimed_elsewhere_is_not_posted() {
+    let mut inputs = vec![
+        ended(Some('a'), None),
+        Input::Head(Some(commit('a'))),
+        Input::Listed(Some(false)),
+        Input::Claimed(ClaimEnd::Other),
+    ];
+    assert_eq!(after(&inputs), Some(Action::ListReviews { head: commit('a') }));
+    inputs.push(Input::Listed(Some(false)));
+    assert_eq!(after(&inputs), not_posted(Unposted::Claimed));
+    inputs[4] = Input::Listed(Some(true));
+    assert_eq!(after(&inputs), Some(Action::End(Outcome::Posted { head: commit('a') })));
+    inputs.truncate(3);
+    inputs.push(Input::Claimed(ClaimEnd::Unknown));
+    assert_eq!(after(&inputs), not_posted(Unposted::StoreUnavailable));
 }
 
 #[test]
@@ -107,6 +129,7 @@ fn drive(host: &mut FakeHost, faults: &mut impl Iterator<Item = Fault>, target: 
             Action::CompareChanges { .. } => Input::SameChanges(Some(false)),
             Action::ReviewAgain { head } => Input::Ended { observed: Some(head), reported: None },
             Action::ListReviews { head } => Input::Listed(Some(is_posted(&host.reviews, &head))),
+            Action::Claim { .. } => Input::Claimed(ClaimEnd::Own),
             Action::Submit { head, read_at, is_folded } => {
                 let fault = faults.next().unwrap_or(Fault::None);
                 match fault {
@@ -152,5 +175,34 @@ proptest! {
         let again = drive(&mut host, &mut std::iter::empty(), &commit('a'));
         prop_assert_eq!(again, Some(Outcome::Posted { head }));
         prop_assert_eq!(host.reviews.len(), 1);
+    }
+
+    /// Two runs review one head, and their steps interleave in any order.
+    #[test]
+    fn interleaved_runs_post_one_review(order: Vec<bool>) {
+        let mut reviews: Vec<OwnReview> = Vec::new();
+        let mut claims = ReviewClaims::default();
+        let start = || Some(Input::Ended { observed: Some(commit('a')), reported: None });
+        let mut runs = ["r1", "r2"].map(|id| (RunId::parse(id).unwrap(), ReviewPost::new(commit('a')), start()));
+        let rest = [true, false].into_iter().cycle().take(40);
+        for is_second in order.into_iter().chain(rest) {
+            let (run, post, input) = &mut runs[usize::from(is_second)];
+            let Some(action) = input.take().and_then(|input| post.step(input)) else { continue };
+            *input = match action {
+                Action::FetchHead => Some(Input::Head(Some(commit('a')))),
+                Action::ListReviews { head } => Some(Input::Listed(Some(is_posted(&reviews, &head)))),
+                Action::Claim { .. } => Some(Input::Claimed(match claims.claim("k", run, 0) {
+                    Claimed::Own => ClaimEnd::Own,
+                    Claimed::Other(_) => ClaimEnd::Other,
+                })),
+                Action::Submit { head, .. } => {
+                    let review = Submission::new(&head, None, "LGTM: safe", Placed::default());
+                    reviews.push(OwnReview { is_own: true, body: review.body().to_owned() });
+                    Some(Input::Submitted(Submitted::Confirmed))
+                }
+                _ => None,
+            };
+        }
+        prop_assert_eq!(reviews.len(), 1);
     }
 }

@@ -16,6 +16,8 @@ pub struct EndedPullRequest {
     pub number: u64,
     /// It was merged. Otherwise it was closed.
     pub is_merged: bool,
+    /// When it ended, as the host writes it: RFC 3339.
+    pub ended_at: Option<String>,
 }
 
 /// Returns the pull request that an event ends. `event` is the header `X-GitHub-Event`.
@@ -26,11 +28,14 @@ pub fn ended_pull_request(event: &str, body: &Value) -> Option<EndedPullRequest>
         return None;
     }
     let pull = &body["pull_request"];
+    let is_merged = pull["merged"].as_bool()?;
+    let merged_at = pull["merged_at"].as_str().filter(|_| is_merged);
     Some(EndedPullRequest {
         run: run_of_branch(pull["head"]["ref"].as_str()?)?,
         repository: parse_slug(body["repository"]["full_name"].as_str()?)?,
         number: pull["number"].as_u64()?,
-        is_merged: pull["merged"].as_bool()?,
+        is_merged,
+        ended_at: merged_at.or(pull["closed_at"].as_str()).map(str::to_owned),
     })
 }
 
@@ -45,7 +50,10 @@ mod tests {
         let body = |action: &str, branch: &str, merged: Value| {
             json!({
                 "action": action, "repository": { "full_name": "Acme/App" },
-                "pull_request": { "number": 7, "merged": merged, "head": { "ref": branch } },
+                "pull_request": {
+                    "number": 7, "merged": merged, "head": { "ref": branch },
+                    "merged_at": merged.as_bool().unwrap_or(false).then_some("m"), "closed_at": "c",
+                },
             })
         };
         let ended = |is_merged| EndedPullRequest {
@@ -53,6 +61,7 @@ mod tests {
             repository: RepoSlug::parse("acme/app").unwrap(),
             number: 7,
             is_merged,
+            ended_at: Some(if is_merged { "m" } else { "c" }.to_owned()),
         };
         for (event, body, expected) in [
             ("pull_request", body("closed", "ars/r1/fix", json!(true)), Some(ended(true))),

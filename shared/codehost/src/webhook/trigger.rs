@@ -16,6 +16,8 @@ use crate::{
 
 /// Platform of threads and users.
 const PLATFORM: &str = "github";
+/// User of failed checks. No login has brackets, except those of apps, which are ignored.
+pub const CHECKS_USER: &str = "github:[checks]";
 /// Maximum characters of a login of the host.
 const MAX_LOGIN_CHARS: usize = 39;
 /// Maximum characters of a check's name in a message.
@@ -39,7 +41,7 @@ pub struct Trigger {
     pub number: u64,
     /// Thread: `github:<owner>/<name>:<number>`.
     pub thread: ThreadKey,
-    /// User: `github:<login>` in lower case.
+    /// User: `github:<login>` in lower case, or [`CHECKS_USER`].
     pub user: String,
     /// Cause.
     pub kind: TriggerKind,
@@ -138,13 +140,16 @@ fn failed_check(body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
     };
     let request = requests.iter().find(is_own).ok_or(Ignored::NotForUs)?;
     // A bot runs the check, so the message is the service's own: the shell maps it to the user of the run.
-    let user = format!("{PLATFORM}:checks");
-    let name = neutral_line(check["name"].as_str().unwrap_or("check"), MAX_CHECK_NAME_CHARS);
+    let user = CHECKS_USER.to_owned();
+    // In code, where no word is a directive.
+    let name =
+        neutral_line(check["name"].as_str().unwrap_or("check"), MAX_CHECK_NAME_CHARS).replace('`', "'");
     let number = number(&request["number"])?;
     let text = format!(
-        "A check failed at {head} of {}#{number}. Find the cause and mend it.\n\n{}",
+        "A check failed at {head} of {}#{number}. Read the failed checks of this commit and their logs, find the cause, mend \
+         it, and commit. If the cause is not in this repository, change nothing and say so.\n\n{}",
         repository(body)?,
-        wrap_untrusted(&format!("check: {name}"))
+        wrap_untrusted(&format!("check: `{name}`"))
     );
     build(body, number, user, TriggerKind::FailedCheck { head }, text)
 }
@@ -161,6 +166,13 @@ fn build(
     let thread = ThreadName::parse(number.to_string()).map_err(|_| Ignored::Malformed)?;
     let thread = ThreadKey::of(PLATFORM, &channel, &thread);
     Ok(Trigger { repository, number, thread, user, kind, text })
+}
+
+/// Returns repository and number of a thread's pull request or issue, if it is one of the host.
+pub fn item_of_thread(thread: &str) -> Option<(RepoSlug, u64)> {
+    let place = thread.strip_prefix(PLATFORM)?.strip_prefix(':')?;
+    let (repository, number) = place.rsplit_once(':')?;
+    Some((parse_slug(repository)?, number.parse().ok()?))
 }
 
 fn repository(body: &Value) -> Result<RepoSlug, Ignored> {

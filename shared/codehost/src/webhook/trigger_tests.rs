@@ -57,6 +57,8 @@ fn mention_becomes_a_message_of_its_thread() {
         kind: TriggerKind::Mention { comment: 9 },
         text: "please fix it".into(),
     };
+    assert_eq!(item_of_thread(expected.thread.as_str()), Some((expected.repository.clone(), 7)));
+    assert_eq!(item_of_thread("http:acme/app:7"), None);
     assert_eq!(trigger("issue_comment", &comment(text), BOT), Ok(expected));
 }
 
@@ -91,9 +93,9 @@ fn requested_review_becomes_a_review() {
 #[test]
 fn failed_check_of_an_own_pull_request_becomes_a_message() {
     let found = trigger("check_run", &check(), BOT).unwrap();
-    assert_eq!((found.number, found.user.as_str()), (7, "github:checks"));
+    assert_eq!((found.number, found.user.as_str()), (7, "github:[checks]"));
     assert!(found.text.contains("of acme/app#7. "), "{}", found.text);
-    assert!(found.text.contains("check: test<\u{200b}/untrusted text> @\u{200b}ann"), "{}", found.text);
+    assert!(found.text.contains("check: `test<\u{200b}/untrusted text> @\u{200b}ann`"), "{}", found.text);
     for (at, value) in [
         ("/check_run/conclusion", json!("success")),
         ("/check_run/pull_requests/1/head/ref", json!("fix")),
@@ -105,6 +107,21 @@ fn failed_check_of_an_own_pull_request_becomes_a_message() {
     }
     let evidence = changed(check(), "/check_run/app/slug", json!("ARS-bot"));
     assert_eq!(trigger("check_run", &evidence, BOT), Err(Ignored::CausedByBot));
+}
+
+/// The user of checks has an actor of its own, which no person gets by a login.
+#[test]
+fn no_login_is_the_user_of_checks() {
+    for (login, expected) in [
+        ("checks", Ok("github:checks".to_owned())),
+        ("[checks]", Err(Ignored::Malformed)),
+        ("checks[bot]", Err(Ignored::CausedByBot)),
+    ] {
+        let body = changed(comment("@ars-bot hi"), "/comment/user/login", json!(login));
+        let user = trigger("issue_comment", &body, BOT).map(|found| found.user);
+        assert_eq!(user, expected, "{login}");
+        assert_ne!(user.as_deref(), Ok(CHECKS_USER));
+    }
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(super) struct App {
     pub(super) slug: String,
     pub(super) installation: u64,
     pub(super) public_key: Vec<u8>,
-    /// A plain token of a user, with all permissions.
+    /// A plain token of a user, with all permissions but that to write check runs.
     pub(super) plain: String,
     /// The repositories of the installation.
     pub(super) reach: Reach,

@@ -7,17 +7,20 @@ use super::{
     answer::Answer,
     auth::Caller,
     git::try_git,
-    render::{TIME, head_of},
-    request::{Request, of},
+    render::{self, TIME, head_of},
+    request::{Request, of, page},
     state::{FakeRepository, HostState},
 };
 
-pub(super) fn list(repository: &FakeRepository, name: &str) -> Answer {
+pub(super) fn list(repository: &FakeRepository, request: &Request, name: &str) -> Answer {
     let sha = try_git(&repository.path, &["rev-parse", name]).unwrap_or_default();
-    let mut runs: Vec<&Value> =
-        repository.checks.iter().filter(|run| run["head_sha"].as_str() == Some(sha.trim())).collect();
-    runs.reverse();
-    Answer::ok(&json!({ "total_count": runs.len(), "check_runs": runs }))
+    let wanted = request.parameter("check_name");
+    let is_listed = |run: &&Value| {
+        let is_wanted = wanted.is_none() || run["name"].as_str() == wanted.as_deref();
+        is_wanted && run["head_sha"].as_str() == Some(sha.trim())
+    };
+    let runs: Vec<Value> = repository.checks.iter().rev().filter(is_listed).cloned().collect();
+    Answer::ok(&json!({ "total_count": runs.len(), "check_runs": page(&runs, request) }))
 }
 
 pub(super) fn create(state: &mut HostState, name: &str, body: &Value) -> Answer {
@@ -149,7 +152,12 @@ pub(super) fn search_code(state: &HostState, request: &Request, caller: &Caller)
     let items: Vec<Value> = found
         .lines()
         .filter_map(|line| line.strip_prefix("HEAD:"))
-        .map(|path| json!({ "name": path, "path": path, "sha": "0".repeat(40), "url": "https://h.test/c" }))
+        .map(|path| {
+            json!({
+                "name": path, "path": path, "sha": "0".repeat(40), "url": "https://h.test/c",
+                "repository": render::repository(repository),
+            })
+        })
         .collect();
     Answer::ok(&json!({ "total_count": items.len(), "incomplete_results": false, "items": items }))
 }

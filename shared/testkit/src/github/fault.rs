@@ -18,14 +18,24 @@ pub enum Fault {
     RateLimited(u64),
     /// 403 of a secondary limit, with `retry-after` in seconds.
     SecondaryLimited(u64),
+    /// 200 of GraphQL with an error about the primary limit, until this time in seconds since the epoch.
+    GraphRateLimited(u64),
+    /// 200 of the GraphQL interface with an error about a secondary limit, and `retry-after` in seconds.
+    GraphSecondaryLimited(u64),
+    /// The operation of the GraphQL interface is performed, and a limit is reported beside its data.
+    GraphPartial,
     /// 404 for an item that exists but is hidden.
     Hidden,
     /// 403 for a missing permission.
     Forbidden,
+    /// 422 of a comment whose line is not part of the diff.
+    AnchorRejected,
     /// 502 before anything is performed.
     Unavailable,
     /// The request is performed, and the answer is 502.
     LostAnswer,
+    /// 200 with an empty list, as before the host lists what was just created.
+    NotListedYet,
     /// The request is performed, and the connection ends within the body.
     Truncated,
     /// 200 with a body that is no JSON.

@@ -5,8 +5,13 @@ use serde_json::{Value, json};
 use super::{
     answer::Answer,
     auth::Caller,
-    state::{FakePull, FakeThread, HostState},
+    state::{FakeComment, FakeThread, HostState},
 };
+
+/// Threads of a page.
+const PAGE: usize = 100;
+/// Last comments of a thread.
+const LATEST: usize = 10;
 
 pub(super) fn answer(state: &mut HostState, caller: &Caller, body: &Value) -> Answer {
     let query = body["query"].as_str().unwrap_or_default();
@@ -26,21 +31,35 @@ fn threads(state: &HostState, caller: &Caller, variables: &Value) -> Answer {
     let found = state.repositories.get(&name).filter(|_| caller.sees(&name));
     let pull = found.and_then(|one| one.items.get(&variables["number"].as_u64()?)?.pull.as_ref());
     let Some(pull) = pull else { return fault("NOT_FOUND", "Could not resolve to a PullRequest.") };
-    let threads = json!({ "pageInfo": { "hasNextPage": false }, "nodes": nodes(pull) });
+    let earlier = pull.threads.len().saturating_sub(PAGE);
+    let nodes = nodes(&pull.threads[earlier..], variables["replies"] == true);
+    let threads = json!({ "pageInfo": { "hasPreviousPage": earlier > 0 }, "nodes": nodes });
     Answer::ok(&json!({ "data": { "repository": { "pullRequest": { "reviewThreads": threads } } } }))
 }
 
-fn nodes(pull: &FakePull) -> Vec<Value> {
+fn nodes(threads: &[FakeThread], with_replies: bool) -> Vec<Value> {
     let node = |thread: &FakeThread| {
-        let is_bot = thread.user.ends_with("[bot]");
-        let login = thread.user.trim_end_matches("[bot]");
-        let author = json!({ "login": login, "__typename": if is_bot { "Bot" } else { "User" } });
-        json!({
-            "id": thread.id, "isResolved": thread.is_resolved, "isOutdated": false, "path": thread.path,
-            "line": thread.line, "comments": { "nodes": [{ "body": thread.body, "author": author }] },
-        })
+        let comments: Vec<Value> = thread.comments().iter().map(comment).collect();
+        let line = if thread.is_outdated { Value::Null } else { thread.line.into() };
+        let mut node = json!({
+            "id": thread.id, "isResolved": thread.is_resolved, "isOutdated": thread.is_outdated,
+            "path": thread.path, "line": line,
+            "comments": { "totalCount": comments.len(), "nodes": comments[..1] },
+        });
+        if with_replies {
+            node["latest"] = json!({ "nodes": comments[comments.len().saturating_sub(LATEST)..] });
+        }
+        node
     };
-    pull.threads.iter().map(node).collect()
+    threads.iter().map(node).collect()
+}
+
+fn comment(comment: &FakeComment) -> Value {
+    let FakeComment { id, user, body, .. } = comment;
+    let kind = if user.ends_with("[bot]") { "Bot" } else { "User" };
+    // This interface names an app's account without its end.
+    let author = json!({ "login": user.trim_end_matches("[bot]"), "__typename": kind });
+    json!({ "id": format!("PRRC_{id}"), "body": body, "author": author })
 }
 
 fn resolve(state: &mut HostState, caller: &Caller, id: &str) -> Answer {
@@ -49,13 +68,21 @@ fn resolve(state: &mut HostState, caller: &Caller, id: &str) -> Answer {
     let Some(thread) = pulls.flat_map(|pull| &mut pull.threads).find(|thread| thread.id == id) else {
         return fault("NOT_FOUND", "Could not resolve to a node.");
     };
-    if !caller.may("pull_requests", true) {
+    // The host gates this mutation by the contents as well.
+    if !caller.may("pull_requests", true) || !caller.may("contents", true) {
         return fault("FORBIDDEN", "Resource not accessible by integration");
     }
     thread.is_resolved = true;
     Answer::ok(&json!({ "data": { "resolveReviewThread": { "thread": { "isResolved": true } } } }))
 }
 
-fn fault(kind: &str, message: &str) -> Answer {
+pub(super) fn fault(kind: &str, message: &str) -> Answer {
     Answer::ok(&json!({ "data": null, "errors": [{ "type": kind, "message": message }] }))
+}
+
+/// Returns a performed answer that reports a limit beside its data.
+pub(super) fn partial(answer: &Answer) -> Answer {
+    let mut body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    body["errors"] = json!([{ "type": "RATE_LIMITED", "message": "API rate limit exceeded" }]);
+    Answer::ok(&body)
 }

@@ -16,6 +16,10 @@ use super::{
 
 /// Files of a comparison that are listed at most.
 const COMPARED: usize = 300;
+/// Files above which a pull request has no diff.
+const DIFF_FILES: usize = 300;
+/// Lines above which a pull request has no diff.
+const DIFF_LINES: usize = 20_000;
 
 /// Follows the branches of the open pull requests.
 pub(super) fn refresh(state: &mut HostState, name: &str) {
@@ -50,7 +54,9 @@ pub(super) fn list(state: &mut HostState, name: &str, request: &Request) -> Answ
     let head = request.parameter("head");
     let is_listed = |item: &FakeItem, pull: &FakePull| {
         (wanted == "all" || (wanted == "open") == item.is_open)
-            && head.as_ref().is_none_or(|head| *head == format!("{owner}:{}", pull.head))
+            && head
+                .as_ref()
+                .is_none_or(|head| pull.fork.is_none() && *head == format!("{owner}:{}", pull.head))
     };
     let mut found: Vec<Value> = repository
         .pulls()
@@ -66,9 +72,25 @@ pub(super) fn get(state: &mut HostState, name: &str, number: &str, request: &Req
     let repository = of(state, name);
     let Some((item, pull)) = find(repository, number) else { return Answer::not_found() };
     if request.header("accept").contains(".diff") {
-        return Answer::text(200, diff::unified(&repository.path, &pull.base, &pull.sha).into_bytes());
+        return unified(repository, pull);
     }
     Answer::ok(&render::pull(repository, item, pull))
+}
+
+fn unified(repository: &FakeRepository, pull: &FakePull) -> Answer {
+    let diff = diff::unified(&repository.path, &pull.base, &pull.sha);
+    let files = diff.lines().filter(|line| line.starts_with("diff --git ")).count();
+    let (unit, max) = match () {
+        () if files > DIFF_FILES => ("files", DIFF_FILES),
+        () if diff.lines().count() > DIFF_LINES => ("lines", DIFF_LINES),
+        () => return Answer::text(200, diff.into_bytes()),
+    };
+    let message = format!(
+        "Sorry, the diff exceeded the maximum number of {unit} ({max}). Consider using 'List pull requests files' API \
+         or locally cloning the repository instead."
+    );
+    let errors = json!([{ "resource": "PullRequest", "field": "diff", "code": "too_large" }]);
+    Answer::json(406, &json!({ "message": message, "errors": errors }))
 }
 
 pub(super) fn open(state: &mut HostState, name: &str, caller: &Caller, body: &Value) -> Answer {
@@ -86,6 +108,9 @@ pub(super) fn open(state: &mut HostState, name: &str, caller: &Caller, body: &Va
     let is_same = |item: &FakeItem, pull: &FakePull| item.is_open && pull.head == head && pull.base == base;
     if repository.pulls().any(|(item, pull)| is_same(item, pull)) {
         return Answer::invalid(&format!("A pull request already exists for {head}."));
+    }
+    if repository.has_no_drafts && body["draft"] == true {
+        return Answer::invalid("Draft pull requests are not supported in this repository.");
     }
     let number = repository.next_number();
     let pull = FakePull { head, sha, base, is_draft: body["draft"] == true, ..FakePull::default() };

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     git::try_git,
-    state::{FakeComment, FakeItem, FakePull, FakeRepository, FakeReview},
+    state::{FakeComment, FakeItem, FakePull, FakeRepository, FakeReview, FakeThread},
 };
 
 /// Time of every item.
@@ -85,6 +85,14 @@ pub(super) fn pull(repository_of: &FakeRepository, item: &FakeItem, pull: &FakeP
             "repo": repository(repository_of),
         })
     };
+    let mut head = branch(&pull.head, pull.sha.clone());
+    if let Some(fork) = &pull.fork {
+        head["repo"]["full_name"] = fork.as_str().into();
+        head["label"] = format!("{}:{}", fork.split('/').next().unwrap_or_default(), pull.head).into();
+    }
+    if pull.is_fork_deleted {
+        head["repo"] = Value::Null;
+    }
     let base = branch(&pull.base, head_of(repository_of, &pull.base).unwrap_or_default());
     let files = super::diff::files(&repository_of.path, &pull.base, &pull.sha);
     let numbers: Vec<Value> = files.iter().map(super::diff::File::to_json).collect();
@@ -95,7 +103,7 @@ pub(super) fn pull(repository_of: &FakeRepository, item: &FakeItem, pull: &FakeP
         fields.remove("pull_request");
     }
     for (field, value) in [
-        ("head", branch(&pull.head, pull.sha.clone())),
+        ("head", head),
         ("base", base),
         ("draft", pull.is_draft.into()),
         ("merged", pull.is_merged.into()),
@@ -123,6 +131,30 @@ pub(super) fn review(repository: &FakeRepository, number: u64, review: &FakeRevi
         "html_url": format!("{html}#pullrequestreview-{id}"), "pull_request_url": html, "submitted_at": TIME,
         "author_association": "MEMBER",
     })
+}
+
+/// Renders a comment on a line.
+pub(super) fn line_comment(
+    repository: &FakeRepository,
+    number: u64,
+    pull: &FakePull,
+    thread: &FakeThread,
+    comment: &FakeComment,
+) -> Value {
+    let name = &repository.name;
+    let at = format!("{WEB}/api/v3/repos/{name}/pulls");
+    let mut json = json!({
+        "id": comment.id, "node_id": "PRRC_1", "url": format!("{at}/comments/{}", comment.id),
+        "html_url": format!("{WEB}/{name}/pull/{number}#discussion_r{}", comment.id),
+        "pull_request_url": format!("{at}/{number}"), "user": user(&comment.user), "body": comment.body,
+        "path": thread.path, "line": if thread.is_outdated { Value::Null } else { thread.line.into() },
+        "original_line": thread.line, "side": "RIGHT", "diff_hunk": "", "commit_id": pull.sha,
+        "original_commit_id": pull.sha, "created_at": TIME, "updated_at": TIME, "author_association": "MEMBER",
+    });
+    if comment.id != thread.comment {
+        json["in_reply_to_id"] = thread.comment.into();
+    }
+    json
 }
 
 /// Returns the branch that `HEAD` names.

@@ -10,7 +10,7 @@ use super::{
     pulls::{find, refresh},
     render,
     request::{Request, of, page},
-    state::{FakeRepository, FakeReview, FakeThread, HostState},
+    state::{FakeComment, FakeRepository, FakeReview, FakeThread, HostState},
 };
 
 /// Maximum characters of a body.
@@ -21,6 +21,48 @@ pub(super) fn list(repository: &FakeRepository, number: &str, request: &Request)
     let reviews: Vec<Value> =
         pull.reviews.iter().map(|review| render::review(repository, item.number, review)).collect();
     Answer::ok(&page(&reviews, request))
+}
+
+/// Lists the comments on lines, of all threads.
+pub(super) fn comments(repository: &FakeRepository, number: &str, request: &Request) -> Answer {
+    let Some((item, pull)) = find(repository, number) else { return Answer::not_found() };
+    let of_thread = |thread: &FakeThread| -> Vec<Value> {
+        let line = |comment| render::line_comment(repository, item.number, pull, thread, comment);
+        thread.comments().iter().map(line).collect()
+    };
+    let comments: Vec<Value> = pull.threads.iter().flat_map(of_thread).collect();
+    Answer::ok(&page(&comments, request))
+}
+
+/// Replies to the first comment of a thread.
+pub(super) fn reply(
+    state: &mut HostState,
+    name: &str,
+    comment: &str,
+    caller: &Caller,
+    body: &Value,
+) -> Answer {
+    let text = body["body"].as_str().unwrap_or_default().to_owned();
+    let reply = FakeComment { id: state.id(), user: caller.login(), body: text, edits: 0 };
+    let repository = of(state, name);
+    let found = repository.items.values_mut().find_map(|item| {
+        let (number, pull) = (item.number, item.pull.as_mut()?);
+        let thread = pull.threads.iter_mut().find(|thread| thread.comment.to_string() == comment)?;
+        thread.replies.push(reply.clone());
+        let thread = thread.clone();
+        Some((number, pull.clone(), thread))
+    });
+    match found {
+        Some((number, pull, thread)) => {
+            Answer::json(201, &render::line_comment(repository, number, &pull, &thread, &reply))
+        }
+        None => Answer::not_found(),
+    }
+}
+
+/// The answer to a comment whose line is not part of the diff.
+pub(super) fn rejected_anchor() -> Answer {
+    Answer::error(422, "Unprocessable Entity: \"Line could not be resolved\"")
 }
 
 pub(super) fn create(
@@ -51,7 +93,7 @@ pub(super) fn create(
         let file = files.iter().find(|file| Some(file.path.as_str()) == comment["path"].as_str());
         let is_shown = |line| file.is_some_and(|file| file.shows(line, side));
         if !is_shown(line) || comment["start_line"].as_u64().is_some_and(|start| !is_shown(start)) {
-            return Answer::error(422, "Unprocessable Entity: \"Line could not be resolved\"");
+            return rejected_anchor();
         }
     }
     let login = caller.login();
@@ -61,11 +103,12 @@ pub(super) fn create(
         .iter()
         .map(|comment| FakeThread {
             id: format!("PRRT_{}", state.id()),
+            comment: state.id(),
             user: login.clone(),
             path: comment["path"].as_str().unwrap_or_default().to_owned(),
             line: comment["line"].as_u64().unwrap_or(0),
             body: comment["body"].as_str().unwrap_or_default().to_owned(),
-            is_resolved: false,
+            ..FakeThread::default()
         })
         .collect();
     let repository = of(state, name);

@@ -78,6 +78,9 @@ fn of_repository(
     if !caller.may(auth::permission(rest), is_write) {
         return Answer::error(403, "Resource not accessible by integration");
     }
+    if is_write && *caller == Caller::User && auth::permission(rest) == "checks" {
+        return Answer::error(403, "You must authenticate via a GitHub App.");
+    }
     if is_write && found.is_archived {
         return Answer::error(403, "Repository was archived so is read-only.");
     }
@@ -87,7 +90,7 @@ fn of_repository(
         ("GET", ["git", "trees", name]) => checks::tree(&found, name),
         ("GET", ["contents", path @ ..]) => checks::contents(&found, request, &path.join("/")),
         ("GET", ["compare", range]) => pulls::compare(&found, range),
-        ("GET", ["commits", sha, "check-runs"]) => checks::list(&found, sha),
+        ("GET", ["commits", sha, "check-runs"]) => checks::list(&found, request, sha),
         ("POST", ["check-runs"]) => checks::create(state, name, &request.json()),
         ("PATCH", ["check-runs", id]) => checks::change(state, name, id, &request.json()),
         ("GET", ["actions", "jobs", id, "logs"]) => checks::log(&found, id),
@@ -99,6 +102,10 @@ fn of_repository(
         ("GET", ["pulls", number, "reviews"]) => reviews::list(&found, number, request),
         ("POST", ["pulls", number, "reviews"]) => {
             reviews::create(state, name, number, caller, &request.json())
+        }
+        ("GET", ["pulls", number, "comments"]) => reviews::comments(&found, number, request),
+        ("POST", ["pulls", _, "comments", comment, "replies"]) => {
+            reviews::reply(state, name, comment, caller, &request.json())
         }
         ("GET", ["issues"]) => issues::list(&found, request),
         ("POST", ["issues"]) => issues::create(state, name, caller, &request.json()),

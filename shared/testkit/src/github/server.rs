@@ -26,9 +26,10 @@ use super::{
     auth::{self, App, Reach},
     fault::{Fault, Hang},
     folder::Folder,
-    git,
+    git, graphql,
     render::WEB,
     request::Request,
+    reviews,
     route::route,
     state::{FakeItem, FakeRepository, HostState, Seen},
     text_page,
@@ -271,6 +272,7 @@ async fn handle(State(shared): State<Arc<Shared>>, incoming: Incoming) -> Respon
     if let Some((_, Hang::After, reached)) = hang {
         return hung(reached).await;
     }
+    let answer = if fault == Some(Fault::GraphPartial) { graphql::partial(&answer) } else { answer };
     sent(&shared, answer, fault)
 }
 
@@ -304,15 +306,26 @@ fn instead(fault: Fault, target: &str) -> Option<Answer> {
             Answer::error(403, "You have exceeded a secondary rate limit.")
                 .header("retry-after", seconds.to_string()),
         ),
+        Fault::GraphRateLimited(reset) => Some(
+            graphql::fault("RATE_LIMITED", "API rate limit exceeded for installation ID 77.")
+                .header("x-ratelimit-remaining", "0")
+                .header("x-ratelimit-reset", reset.to_string()),
+        ),
+        Fault::GraphSecondaryLimited(seconds) => Some(
+            graphql::fault("RATE_LIMITED", "You have exceeded a secondary rate limit.")
+                .header("retry-after", seconds.to_string()),
+        ),
         Fault::Hidden => Some(Answer::not_found()),
         Fault::Forbidden => Some(Answer::error(403, "Resource not accessible by integration")),
+        Fault::AnchorRejected => Some(reviews::rejected_anchor()),
         Fault::Unavailable => Some(Answer::text(502, b"<html>Unicorn!</html>".to_vec())),
         Fault::Garbled => Some(Answer::text(200, b"<html>".to_vec())),
         Fault::Moved(port) => Some(
             Answer::error(301, "Moved Permanently")
                 .header("location", format!("http://localhost:{port}{target}")),
         ),
-        Fault::LostAnswer | Fault::Truncated => None,
+        Fault::NotListedYet => Some(Answer::text(200, b"[]".to_vec())),
+        Fault::LostAnswer | Fault::Truncated | Fault::GraphPartial => None,
     }
 }
 

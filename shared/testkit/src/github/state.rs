@@ -17,6 +17,9 @@ pub struct FakeRepository {
     pub path: PathBuf,
     /// It is read-only.
     pub is_archived: bool,
+    /// Its plan has no draft pull requests.
+    #[serde(default)]
+    pub has_no_drafts: bool,
     /// Issues and pull requests by number.
     pub items: BTreeMap<u64, FakeItem>,
     /// Check runs, oldest first.
@@ -51,6 +54,9 @@ pub struct FakeItem {
 pub struct FakePull {
     /// Branch with the changes.
     pub head: String,
+    /// The repository of the branch, if it is a fork.
+    #[serde(default)]
+    pub fork: Option<String>,
     /// Its last known commit.
     pub sha: String,
     /// Branch that they are for.
@@ -59,6 +65,9 @@ pub struct FakePull {
     pub is_draft: bool,
     /// It was merged.
     pub is_merged: bool,
+    /// It came from a fork that was deleted.
+    #[serde(default)]
+    pub is_fork_deleted: bool,
     /// Reviews, oldest first.
     pub reviews: Vec<FakeReview>,
     /// Threads of comments on lines.
@@ -104,10 +113,28 @@ pub struct FakeThread {
     pub path: String,
     /// Line.
     pub line: u64,
+    /// Id of the first comment.
+    #[serde(default)]
+    pub comment: u64,
     /// Text.
     pub body: String,
+    /// Replies, oldest first.
+    #[serde(default)]
+    pub replies: Vec<FakeComment>,
     /// It is resolved.
     pub is_resolved: bool,
+    /// Its line left the diff.
+    #[serde(default)]
+    pub is_outdated: bool,
+}
+
+impl FakeThread {
+    /// Returns its comments, oldest first.
+    pub(super) fn comments(&self) -> Vec<FakeComment> {
+        let Self { comment, user, body, .. } = self;
+        let first = FakeComment { id: *comment, user: user.clone(), body: body.clone(), edits: 0 };
+        std::iter::once(first).chain(self.replies.iter().cloned()).collect()
+    }
 }
 
 /// A request that arrived.

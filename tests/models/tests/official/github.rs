@@ -4,6 +4,11 @@ use ars_testkit::github::{FakeGitHub, Fault};
 use ars_tests_models::{Client, run};
 use serde_json::json;
 
+/// A query as the service sends it.
+const THREADS: &str = "query($owner: String!, $name: String!, $number: Int!, $replies: Boolean!) {
+    repository(owner: $owner, name: $name) { pullRequest(number: $number) { reviewThreads(last: 100) { nodes {
+    path line isResolved latest: comments(last: 10) @include(if: $replies) { nodes { body } } } } } } }";
+
 async fn host() -> FakeGitHub {
     let fake = FakeGitHub::start().await;
     fake.add_repository("acme/app", &[("a", "one\n")]);
@@ -20,11 +25,15 @@ async fn app_works_on_a_pull_request() {
     });
     let input = json!({
         "app": app.id, "installation": app.installation, "key": app.private_key, "permissions": permissions,
+        "threads": THREADS,
     });
     let seen = run(Client::GitHub, "converse", &format!("{}/api/v3", fake.url()), &input).await;
+    let comment = fake.item("acme/app", 1).pull.unwrap().threads[0].comment;
     let expected = json!({
         "app": "ars", "default": "main", "pull": [1, "Better", true, "ars[bot]", 1],
         "files": [["a", 1, "@@ -1 +1 @@\n-one\n+two"]], "review": ["COMMENTED", "ars[bot]"], "reviews": 1,
+        "lines": [["a", 1, "ars[bot]", "Why?", null], ["a", 1, "ars[bot]", "Because.", comment]],
+        "threads": [["a", 1, false, 2]],
         "comments": ["ho"], "issues": ["Slow"], "found": [2], "content": "one\n", "check": "success",
         "compared": [1, 0],
     });

@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 
 use ars_bot_ports::CodeHostError;
-use ars_codehost::answer::{self, Limits, Meaning, classify};
+use ars_codehost::answer::{self, GraphError, Limits, Meaning, classify, classify_graph};
 use ars_types::UnixMillis;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header::LOCATION};
 use reqwest::Response;
 use serde_json::Value;
 
-use super::call::Limit;
+use super::call::{Call, GRAPHQL, Limit};
 
 /// An answer with its body.
 pub(super) struct Answer {
@@ -55,19 +55,33 @@ impl Answer {
         Ok(Self { status, headers, body: Vec::from(kept).into(), is_cut })
     }
 
-    /// Returns what the answer means.
-    pub(super) fn meaning(&self, now: UnixMillis) -> Meaning {
+    /// Returns what the answer to a call means.
+    pub(super) fn meaning(&self, call: &Call, now: UnixMillis) -> Meaning {
         let header = |name: &str| self.headers.get(name).and_then(|value| value.to_str().ok());
         let message = self.message();
-        classify(
-            &answer::Answer {
-                status: self.status.as_u16(),
-                limits: Limits::parse(header),
-                location: header(LOCATION.as_str()),
-                message: &message,
-            },
-            now,
-        )
+        let answer = answer::Answer {
+            status: self.status.as_u16(),
+            limits: Limits::parse(header),
+            location: header(LOCATION.as_str()),
+            message: &message,
+        };
+        if call.target != GRAPHQL {
+            return classify(&answer, now);
+        }
+        // A body that is no JSON is an answer that cannot be read, whatever it means.
+        let body: Value = serde_json::from_slice(&self.body).unwrap_or_default();
+        let error = body["errors"].as_array().and_then(|errors| errors.first());
+        let has_data = body["data"].as_object().is_some_and(|data| data.values().any(|one| !one.is_null()));
+        let error = error.map(|error| GraphError {
+            kind: error["type"].as_str(),
+            message: error["message"].as_str().unwrap_or_default(),
+            has_written: call.is_mutation() && has_data,
+        });
+        match classify_graph(&answer, error.as_ref(), now) {
+            // Without a wait the query is sent again soon, because the host served a part of it.
+            Meaning::RateLimited { wait_ms: None } if has_data => Meaning::Unavailable,
+            meaning => meaning,
+        }
     }
 
     /// Returns the message of a rejection, with those of its parts. It is only compared, never shown.
@@ -83,5 +97,47 @@ impl Answer {
             message.push_str(&format!(": {field} {part}"));
         }
         message
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ars_types::RepoSlug;
+    use http::{HeaderValue, Method};
+
+    use super::*;
+    use crate::code_host::call::{Access, Scope};
+
+    /// 10 seconds after the epoch.
+    const NOW: UnixMillis = 10_000;
+
+    /// The meaning of a limit that resets at second 70, beside this data.
+    fn limited(scope: Scope, data: &Value) -> Meaning {
+        let body = serde_json::json!({ "data": data, "errors": [{ "type": "RATE_LIMITED" }] });
+        let mut headers = HeaderMap::new();
+        headers.insert("x-ratelimit-reset", HeaderValue::from_static("70"));
+        let answer = Answer { status: StatusCode::OK, headers, body: body.to_string().into(), is_cut: false };
+        let call = Call {
+            method: Method::POST,
+            target: GRAPHQL.to_owned(),
+            accept: "",
+            body: Bytes::new(),
+            access: Access::Repository(RepoSlug::parse("acme/app").unwrap(), scope),
+            limit: Limit::Whole(1_000),
+            is_repeatable: true,
+        };
+        answer.meaning(&call, NOW)
+    }
+
+    /// The data of a query has no effect that could be unknown.
+    #[test]
+    fn limited_query_keeps_its_wait() {
+        let waits = Meaning::RateLimited { wait_ms: Some(60_000) };
+        let data = serde_json::json!({ "repository": { "pullRequest": null } });
+        let none = serde_json::json!({ "repository": null });
+        assert_eq!(limited(Scope::Read, &data), waits);
+        assert_eq!(limited(Scope::Read, &none), waits);
+        assert_eq!(limited(Scope::Resolve, &none), waits);
+        assert_eq!(limited(Scope::Resolve, &data), Meaning::Unavailable);
     }
 }

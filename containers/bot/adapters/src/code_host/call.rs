@@ -8,6 +8,9 @@ use http::Method;
 /// Maximum bytes of an answer in JSON.
 pub(super) const MAX_HOST_ANSWER_BYTES: usize = 8 << 20;
 
+/// Target of the GraphQL interface.
+pub(super) const GRAPHQL: &str = "/graphql";
+
 /// A request.
 pub(super) struct Call {
     pub(super) method: Method,
@@ -41,10 +44,38 @@ pub(super) enum Scope {
     Read,
     /// Pull requests, reviews, checks, issues.
     Write,
+    /// The one mutation that resolves a thread.
+    Resolve,
     /// Clones and fetches of git.
     GitRead,
     /// Pushes of git.
     GitWrite,
+}
+
+/// An operation of the GraphQL interface.
+///
+/// A mutation that is not idempotent needs a kind of its own, which is sent once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operation {
+    /// Reads.
+    Query(&'static str),
+    /// Writes, and has no further effect when it is repeated.
+    IdempotentMutation {
+        /// Its text.
+        text: &'static str,
+        /// The permissions that it needs.
+        scope: Scope,
+    },
+}
+
+impl Operation {
+    /// Returns its text and the permissions that it needs.
+    pub(super) const fn parts(self) -> (&'static str, Scope) {
+        match self {
+            Self::Query(text) => (text, Scope::Read),
+            Self::IdempotentMutation { text, scope } => (text, scope),
+        }
+    }
 }
 
 /// The bound of a body.
@@ -59,6 +90,11 @@ pub(super) enum Limit {
 }
 
 impl Call {
+    /// Returns whether an operation of the GraphQL interface writes.
+    pub(super) fn is_mutation(&self) -> bool {
+        !matches!(self.access, Access::Repository(_, Scope::Read))
+    }
+
     /// A request that reads a repository, with its own limit of the body.
     pub(super) fn read(repository: &RepoSlug, target: String, accept: &'static str, limit: Limit) -> Self {
         Self {

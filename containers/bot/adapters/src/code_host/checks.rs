@@ -11,24 +11,29 @@ use serde_json::Value;
 use super::{
     account::GitHub,
     call::{Access, Call, Limit},
+    credentials::Credentials,
     transport::JSON,
-    wire::{self, PAGE},
+    wire::{self, PAGE, part},
 };
 
+/// Maximum pages of checks of a commit.
+const MAX_CHECK_PAGES: usize = 3;
 /// Bytes of a log's end.
 const LOG_TAIL_BYTES: usize = 16_000;
 /// Maximum bytes of a log that are read to find its end.
 const MAX_LOG_BYTES: usize = 32 << 20;
 
-/// Creates the check run, or replaces the one of an earlier attempt.
+/// Creates the check run, or replaces the one of an earlier attempt. The host lets apps do so only.
 pub(super) async fn put(
     github: &GitHub,
     repository: &RepoSlug,
     check: &CheckRun,
 ) -> Result<(), CodeHostError> {
     let body = serde_json::to_value(check).map_err(|_| CodeHostError::Unreadable)?;
-    let head = body["head_sha"].as_str().unwrap_or_default();
-    let found = runs(github, repository, head).await?;
+    let [name, head] = ["name", "head_sha"].map(|field| body[field].as_str().unwrap_or_default());
+    // Others may have more checks than a page, and without the filter only the newest one of the name is listed.
+    let own = format!("check_name={}&filter=all", part(name));
+    let found = runs(github, repository, (head, &own), 1).await?;
     let is_same = |one: &&wire::CheckRun| one.external_id.as_deref() == body["external_id"].as_str();
     let made: Result<Value, _> = match found.iter().find(is_same) {
         Some(earlier) => {
@@ -37,7 +42,12 @@ pub(super) async fn put(
         }
         None => github.client.post(&format!("/repos/{repository}/check-runs"), &body).await,
     };
-    made.map(|_| ())
+    let is_plain = matches!(github.client.transport.credentials, Credentials::Token(_));
+    match made {
+        Ok(_) => Ok(()),
+        Err(CodeHostError::Answer(Meaning::PermissionMissing)) if is_plain => Err(CodeHostError::NeedsApp),
+        Err(error) => Err(error),
+    }
 }
 
 /// Lists the checks of a commit.
@@ -47,8 +57,15 @@ pub(super) async fn list(
     commit: &Commit,
 ) -> Result<Listed<CheckEntry>, CodeHostError> {
     let login = github.login().await?.to_owned();
-    let found = runs(github, repository, commit.as_str()).await?;
-    let truncated = found.len() >= PAGE;
+    let (mut found, mut truncated) = (Vec::new(), true);
+    for page in 1..=MAX_CHECK_PAGES {
+        let next = runs(github, repository, (commit.as_str(), "filter=latest"), page).await?;
+        truncated = next.len() >= PAGE;
+        found.extend(next);
+        if !truncated {
+            break;
+        }
+    }
     let entry = |one: wire::CheckRun| CheckEntry {
         id: one.id,
         name: one.name,
@@ -63,12 +80,15 @@ pub(super) async fn list(
     Ok(Listed { entries: found.into_iter().map(entry).collect(), truncated })
 }
 
+/// Reads a page of the check runs of a commit that a filter selects.
 async fn runs(
     github: &GitHub,
     repository: &RepoSlug,
-    commit: &str,
+    (commit, filter): (&str, &str),
+    page: usize,
 ) -> Result<Vec<wire::CheckRun>, CodeHostError> {
-    let route = format!("/repos/{repository}/commits/{commit}/check-runs?per_page={PAGE}");
+    let route =
+        format!("/repos/{repository}/commits/{commit}/check-runs?{filter}&per_page={PAGE}&page={page}");
     Ok(github.client.get::<wire::CheckRuns>(&route).await?.check_runs)
 }
 

@@ -4,6 +4,7 @@ use ars_bot_ports::{
     CodeHostError,
     code_host::{Comment, Issue, IssueEdit, IssueFilter, IssueState, Listed, NewIssue},
 };
+use ars_codehost::parse_slug;
 use ars_types::RepoSlug;
 use serde_json::{Map, Value, json};
 
@@ -61,8 +62,17 @@ pub(super) async fn search(
     let words = part(&qualified(repository, query)?);
     let found: wire::Found<wire::Issue> =
         github.client.search(repository, &format!("/search/issues?q={words}&per_page={PAGE}")).await?;
+    hits(repository, found)
+}
+
+/// Returns the hits in the repository. The token may see others too.
+fn hits(repository: &RepoSlug, found: wire::Found<wire::Issue>) -> Result<Listed<Issue>, CodeHostError> {
     let truncated = found.total_count > found.items.len() as u64;
-    let entries = found.items.into_iter().map(of_wire).collect::<Result<_, _>>()?;
+    let is_own = |one: &wire::Issue| {
+        let slug = one.repository_url.rsplit_once("/repos/").map(|(_, slug)| slug);
+        slug.and_then(parse_slug).as_ref() == Some(repository)
+    };
+    let entries = found.items.into_iter().filter(is_own).map(of_wire).collect::<Result<_, _>>()?;
     Ok(Listed { entries, truncated })
 }
 
@@ -183,5 +193,29 @@ const fn word(state: IssueState) -> &'static str {
     match state {
         IssueState::Open => "open",
         IssueState::Closed => "closed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hits_of_other_repositories_are_dropped() {
+        let item = |number: u64, of: &str| {
+            json!({
+                "number": number, "html_url": "", "state": "open", "title": "Slow", "updated_at": "2026-01-02T03:04:05Z",
+                "repository_url": of,
+            })
+        };
+        let items = [
+            item(1, "https://api.github.com/repos/Acme/App"),
+            item(2, "https://api.github.com/repos/acme/secret"),
+            item(3, ""),
+        ];
+        let found = serde_json::from_value(json!({ "total_count": 3, "items": items })).unwrap();
+        let listed = hits(&RepoSlug::parse("acme/app").unwrap(), found).unwrap();
+        let numbers: Vec<u64> = listed.entries.iter().map(|issue| issue.number).collect();
+        assert_eq!(numbers, [1]);
     }
 }

@@ -4,13 +4,14 @@ use ars_bot_ports::{
     CodeHostError,
     code_host::{BoundedText, ChangedFile, ChangedFiles, CodeHit, FileContent, Listed, TreeEntry},
 };
-use ars_codehost::answer::Meaning;
+use ars_codehost::{answer::Meaning, parse_slug};
 use ars_types::RepoSlug;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use super::{
     account::GitHub,
     call::{Call, Limit},
+    patches::joined,
     wire::{self, PAGE, part, parts},
 };
 
@@ -86,13 +87,22 @@ pub(super) async fn search(
     let words = part(&qualified(repository, query)?);
     let found: wire::Found<wire::CodeHit> =
         github.client.search(repository, &format!("/search/code?q={words}&per_page={PAGE}")).await?;
+    Ok(hits(repository, found))
+}
+
+/// Returns the hits in the repository. The token may see others too.
+fn hits(repository: &RepoSlug, found: wire::Found<wire::CodeHit>) -> Listed<CodeHit> {
     let truncated = found.total_count > found.items.len() as u64;
-    let hit = |one: wire::CodeHit| CodeHit { path: one.path, excerpts: Vec::new() };
-    Ok(Listed { entries: found.items.into_iter().map(hit).collect(), truncated })
+    let is_own = |one: &wire::CodeHit| {
+        one.repository.as_ref().and_then(|hit| parse_slug(&hit.full_name)).as_ref() == Some(repository)
+    };
+    let own = found.items.into_iter().filter(is_own);
+    let entries = own.map(|one| CodeHit { path: one.path, excerpts: Vec::new() }).collect();
+    Listed { entries, truncated }
 }
 
 /// Adds the repository to the words of a search.
-/// They may neither name another scope nor lift this one by an operator.
+/// They may neither name another scope nor lift this one by an operator. An open quotation in them does not include it.
 pub(super) fn qualified(repository: &RepoSlug, query: &str) -> Result<String, CodeHostError> {
     const SCOPES: [&str; 4] = ["repo:", "org:", "user:", "enterprise:"];
     const OPERATORS: [&str; 3] = ["OR", "AND", "NOT"];
@@ -101,7 +111,7 @@ pub(super) fn qualified(repository: &RepoSlug, query: &str) -> Result<String, Co
     if SCOPES.iter().any(|scope| lower.contains(scope)) || query.split_whitespace().any(is_operator) {
         return Err(CodeHostError::Answer(Meaning::Invalid));
     }
-    Ok(format!("{query} repo:{repository}"))
+    Ok(format!("repo:{repository} {query}"))
 }
 
 /// Lists the changed files of a pull request.
@@ -132,7 +142,14 @@ pub(super) async fn unified_diff(
 ) -> Result<BoundedText, CodeHostError> {
     let route = format!("/repos/{repository}/pulls/{number}");
     let call = Call::read(repository, route, DIFF, Limit::Start(max_bytes));
-    let answer = github.client.transport.execute(&call).await?;
+    let answer = match github.client.transport.execute(&call).await {
+        Ok(answer) => answer,
+        // The list of files has a higher limit.
+        Err(CodeHostError::Answer(Meaning::DiffTooLarge)) => {
+            return Ok(joined(&changed(github, repository, number).await?, max_bytes));
+        }
+        Err(error) => return Err(error),
+    };
     let end = match answer.is_cut {
         true => answer.body.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1),
         false => answer.body.len(),
@@ -152,4 +169,28 @@ pub(super) fn of_wire(files: Vec<wire::File>, truncated: bool) -> ChangedFiles {
         patch: one.patch,
     };
     ChangedFiles { files: files.into_iter().map(file).collect(), truncated }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn search_is_limited_to_its_repository() {
+        let app = RepoSlug::parse("acme/app").unwrap();
+        assert_eq!(qualified(&app, "\"open").unwrap(), "repo:acme/app \"open");
+        for query in ["x repo:acme/secret", "x OR y", "(x)"] {
+            assert!(qualified(&app, query).is_err(), "{query}");
+        }
+        let found = json!({ "total_count": 3, "items": [
+            { "path": "own", "repository": { "full_name": "Acme/App" } },
+            { "path": "foreign", "repository": { "full_name": "acme/secret" } },
+            { "path": "unknown" },
+        ] });
+        let listed = hits(&app, serde_json::from_value(found).unwrap());
+        let paths: Vec<&str> = listed.entries.iter().map(|hit| hit.path.as_str()).collect();
+        assert_eq!((paths.as_slice(), listed.truncated), (&["own"][..], false));
+    }
 }

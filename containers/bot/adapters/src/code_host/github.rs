@@ -111,12 +111,12 @@ impl CodeHost for GitHub {
         pull_requests::of_branch(self, repository, branch).await
     }
 
-    async fn open_draft(
+    async fn open_pull_request(
         &self,
         repository: &RepoSlug,
         request: &NewPullRequest,
     ) -> Result<PullRequestHit, CodeHostError> {
-        pull_requests::open_draft(self, repository, request).await
+        pull_requests::open(self, repository, request).await
     }
 
     async fn edit_pull_request(
@@ -159,7 +159,15 @@ impl CodeHost for GitHub {
         repository: &RepoSlug,
         number: u64,
     ) -> Result<Listed<ReviewThread>, CodeHostError> {
-        reviews::threads(self, repository, number).await
+        reviews::threads(self, repository, number, false).await
+    }
+
+    async fn review_discussion(
+        &self,
+        repository: &RepoSlug,
+        number: u64,
+    ) -> Result<Listed<ReviewThread>, CodeHostError> {
+        reviews::discussion(self, repository, number).await
     }
 
     async fn resolve_thread(&self, repository: &RepoSlug, thread: &str) -> Result<(), CodeHostError> {

@@ -13,6 +13,7 @@ mod discussion;
 mod files;
 mod github;
 mod key;
+mod patches;
 mod pause;
 mod pull_requests;
 mod repositories;

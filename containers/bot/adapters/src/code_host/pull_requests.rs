@@ -7,7 +7,7 @@ use ars_bot_ports::{
 use ars_codehost::{
     diff::Commit,
     parse_slug,
-    pull_request::PullRequestText,
+    pull_request::{PullRequestText, is_of_run},
     review::{PullRequest, PullRequestState},
 };
 use ars_types::{RefName, RepoSlug};
@@ -24,12 +24,14 @@ pub(super) async fn get(
     repository: &RepoSlug,
     number: u64,
 ) -> Result<PullRequestFacts, CodeHostError> {
+    let own = github.login().await?;
     let found: wire::PullRequest = github.client.get(&format!("/repos/{repository}/pulls/{number}")).await?;
-    let state = state(&found);
+    let (state, is_own) = (state(&found), is_own(own, &found));
     Ok(PullRequestFacts {
         url: github.client.transport.host.pull_request_url(repository, number),
         is_draft: found.draft,
         author: login(found.user),
+        is_own,
         changed_files: found.changed_files,
         additions: found.additions,
         deletions: found.deletions,
@@ -57,6 +59,7 @@ pub(super) async fn of_branch(
     repository: &RepoSlug,
     branch: &RefName,
 ) -> Result<Option<PullRequestHit>, CodeHostError> {
+    let own = github.login().await?;
     let owner = repository.as_str().split('/').next().unwrap_or_default();
     let head = part(&format!("{owner}:{branch}"));
     let route = format!("/repos/{repository}/pulls?state=all&head={head}&sort=created&direction=desc");
@@ -64,22 +67,23 @@ pub(super) async fn of_branch(
     // A version that does not know the filter would list the requests of other branches.
     let mut found: Vec<_> = found.into_iter().filter(|one| one.head.name == branch.as_str()).collect();
     found.sort_by_key(|one| (one.state != "open", std::cmp::Reverse(one.number)));
-    Ok(found.first().map(hit))
+    Ok(found.first().map(|found| hit(own, found)))
 }
 
-/// Opens a draft.
-pub(super) async fn open_draft(
+/// Opens a pull request.
+pub(super) async fn open(
     github: &GitHub,
     repository: &RepoSlug,
     request: &NewPullRequest,
 ) -> Result<PullRequestHit, CodeHostError> {
-    let NewPullRequest { text, head, base } = request;
+    let own = github.login().await?;
+    let NewPullRequest { text, head, base, is_draft } = request;
     let body = json!({
-        "title": text.title, "body": text.body, "head": head.as_str(), "base": base.as_str(), "draft": true,
+        "title": text.title, "body": text.body, "head": head.as_str(), "base": base.as_str(), "draft": is_draft,
         "maintainer_can_modify": true,
     });
     let made: wire::PullRequest = github.client.post(&format!("/repos/{repository}/pulls"), &body).await?;
-    Ok(hit(&made))
+    Ok(hit(own, &made))
 }
 
 /// Replaces the texts of a pull request.
@@ -89,14 +93,27 @@ pub(super) async fn edit(
     number: u64,
     text: &PullRequestText,
 ) -> Result<PullRequestHit, CodeHostError> {
+    let own = github.login().await?;
     let route = format!("/repos/{repository}/pulls/{number}");
     let edited: wire::PullRequest =
         github.client.patch(&route, &json!({ "title": text.title, "body": text.body })).await?;
-    Ok(hit(&edited))
+    Ok(hit(own, &edited))
 }
 
-fn hit(found: &wire::PullRequest) -> PullRequestHit {
-    PullRequestHit { number: found.number, url: found.html_url.clone(), state: state(found) }
+/// Returns whether the service opened or described a pull request.
+/// Anyone with access can name a branch like one of a run, so the name alone is no evidence.
+fn is_own(own: &str, found: &wire::PullRequest) -> bool {
+    GitHub::is_own(own, found.user.as_ref()) || found.body.as_deref().is_some_and(is_of_run)
+}
+
+fn hit(own: &str, found: &wire::PullRequest) -> PullRequestHit {
+    PullRequestHit {
+        number: found.number,
+        url: found.html_url.clone(),
+        title: found.title.clone(),
+        state: state(found),
+        is_own: is_own(own, found),
+    }
 }
 
 fn state(found: &wire::PullRequest) -> PullRequestState {

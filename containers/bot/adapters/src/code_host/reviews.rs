@@ -2,7 +2,7 @@
 
 use ars_bot_ports::{
     CodeHostError,
-    code_host::{Listed, PostedReview, ReviewThread},
+    code_host::{Listed, PostedReview, ReviewThread, ThreadReply},
 };
 use ars_codehost::{
     answer::Meaning,
@@ -12,18 +12,20 @@ use ars_types::RepoSlug;
 use serde_json::{Value, json};
 
 use super::{
-    account::GitHub,
-    call::Scope,
+    account::{BOT, GitHub},
+    call::{Operation, Scope},
     wire::{self, PAGE},
 };
 
 /// Maximum pages of reviews of a pull request.
 const MAX_REVIEW_PAGES: usize = 10;
-/// The threads of a pull request.
-const THREADS: &str = "query($owner: String!, $name: String!, $number: Int!) { \
+/// The newest threads of a pull request, with their last replies on demand.
+const THREADS: &str = "query($owner: String!, $name: String!, $number: Int!, $replies: Boolean!) { \
     repository(owner: $owner, name: $name) { pullRequest(number: $number) { \
-    reviewThreads(first: 100) { pageInfo { hasNextPage } nodes { \
-    id isResolved isOutdated path line comments(first: 1) { nodes { body author { login __typename } } } } } } } }";
+    reviewThreads(last: 100) { pageInfo { hasPreviousPage } nodes { id isResolved isOutdated path line \
+    comments(first: 1) { totalCount nodes { id body author { login __typename } } } \
+    latest: comments(last: 10) @include(if: $replies) { nodes { id body author { login __typename } } } \
+    } } } } }";
 /// Resolves a thread.
 const RESOLVE: &str =
     "mutation($id: ID!) { resolveReviewThread(input: {threadId: $id}) { thread { isResolved } } }";
@@ -65,48 +67,81 @@ pub(super) async fn submit(
     Ok(PostedReview { id: posted.id, url: posted.html_url })
 }
 
-/// Lists the threads of a pull request.
+/// Lists the newest threads of a pull request, with their last replies if `replies` is set.
 pub(super) async fn threads(
     github: &GitHub,
     repository: &RepoSlug,
     number: u64,
+    replies: bool,
 ) -> Result<Listed<ReviewThread>, CodeHostError> {
     let login = github.login().await?;
     let (owner, name) = repository.as_str().split_once('/').ok_or(CodeHostError::Unreadable)?;
-    let variables = json!({ "owner": owner, "name": name, "number": number });
-    let answer = github.client.graphql(repository, Scope::Read, THREADS, &variables).await?;
+    let variables = json!({ "owner": owner, "name": name, "number": number, "replies": replies });
+    let answer = github.client.graphql(repository, &Operation::Query(THREADS), &variables).await?;
     let found = &answer["repository"]["pullRequest"]["reviewThreads"];
     let nodes = found["nodes"].as_array().ok_or(CodeHostError::Answer(Meaning::NotFound))?;
     let entries = nodes.iter().filter_map(|node| thread(node, login)).collect();
-    Ok(Listed { entries, truncated: found["pageInfo"]["hasNextPage"] == true })
+    Ok(Listed { entries, truncated: found["pageInfo"]["hasPreviousPage"] == true })
+}
+
+/// Lists the newest threads with their last replies, or without replies if they are too large.
+pub(super) async fn discussion(
+    github: &GitHub,
+    repository: &RepoSlug,
+    number: u64,
+) -> Result<Listed<ReviewThread>, CodeHostError> {
+    match threads(github, repository, number, true).await {
+        Err(CodeHostError::TooLarge(_)) => threads(github, repository, number, false).await,
+        listed => listed,
+    }
 }
 
 fn thread(node: &Value, login: &str) -> Option<ReviewThread> {
-    let first = &node["comments"]["nodes"][0];
-    let author = &first["author"];
-    // This interface names an app's account without its end.
-    let author = match (author["login"].as_str(), author["__typename"].as_str()) {
-        (Some(name), Some("Bot")) => format!("{}[bot]", name.trim_end_matches("[bot]")),
-        (Some(name), _) => name.to_owned(),
-        (None, _) => String::new(),
-    };
+    let comments = &node["comments"];
+    let first = &comments["nodes"][0];
+    let author = author(first);
+    let latest = node["latest"]["nodes"].as_array().into_iter().flatten();
+    let replies: Vec<ThreadReply> = latest
+        .filter(|one| one["id"] != first["id"])
+        .map(|one| ThreadReply { author: self::author(one), body: text(&one["body"]) })
+        .collect();
+    let total = comments["totalCount"].as_u64().unwrap_or_default();
     Some(ReviewThread {
         id: node["id"].as_str()?.to_owned(),
         is_own: author.eq_ignore_ascii_case(login),
         is_resolved: node["isResolved"] == true,
         is_outdated: node["isOutdated"] == true,
-        path: node["path"].as_str().unwrap_or_default().to_owned(),
+        path: text(&node["path"]),
         line: node["line"].as_u64(),
-        body: first["body"].as_str().unwrap_or_default().to_owned(),
+        author,
+        body: text(&first["body"]),
+        earlier_replies: total.saturating_sub(replies.len() as u64 + 1),
+        replies,
     })
 }
 
-/// Resolves a thread.
+/// Returns the login of a comment's author, as the first interface names it.
+fn author(comment: &Value) -> String {
+    let author = &comment["author"];
+    match (author["login"].as_str(), author["__typename"].as_str()) {
+        // This interface names an app's account without its end.
+        (Some(name), Some("Bot")) => format!("{}{BOT}", name.trim_end_matches(BOT)),
+        (Some(name), _) => name.to_owned(),
+        (None, _) => wire::login(None),
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// Resolves a thread. Resolving it twice has no further effect.
 pub(super) async fn resolve(
     github: &GitHub,
     repository: &RepoSlug,
     thread: &str,
 ) -> Result<(), CodeHostError> {
     let variables = json!({ "id": thread });
-    github.client.graphql(repository, Scope::Write, RESOLVE, &variables).await.map(|_| ())
+    let mutation = Operation::IdempotentMutation { text: RESOLVE, scope: Scope::Resolve };
+    github.client.graphql(repository, &mutation, &variables).await.map(|_| ())
 }

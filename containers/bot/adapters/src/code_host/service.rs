@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tower::Service;
 
 use super::{
-    call::{Access, Call, Limit, MAX_HOST_ANSWER_BYTES, Scope, access_of},
+    call::{Access, Call, GRAPHQL, Limit, MAX_HOST_ANSWER_BYTES, Operation, Scope, access_of},
     transport::{JSON, Transport},
 };
 
@@ -45,13 +45,14 @@ impl Service<Request<OctoBody>> for Sender {
         let transport = Arc::clone(&self.0);
         Box::pin(async move {
             let (parts, body) = request.into_parts();
-            let access = parts.extensions.get::<NamedAccess>().map(|one| one.0.clone());
+            let named = parts.extensions.get::<NamedAccess>().cloned();
             let target = parts.uri.path_and_query().map_or_else(String::new, ToString::to_string);
-            let access = access
+            // A named request is a search, a query or an idempotent mutation.
+            let is_repeatable = parts.method == Method::GET || named.is_some();
+            let access = named
+                .map(|one| one.0)
                 .or_else(|| access_of(&parts.method, parts.uri.path()))
                 .ok_or(CodeHostError::Unreadable)?;
-            let is_repeatable =
-                parts.method == Method::GET || matches!(access, Access::Repository(_, Scope::Read));
             let body = body.collect().await.map_err(|_| CodeHostError::Unreadable)?.to_bytes();
             let limit = Limit::Whole(MAX_HOST_ANSWER_BYTES);
             let call =
@@ -116,21 +117,18 @@ impl Client {
         self.octocrab.patch(route, Some(body)).await.map_err(failure)
     }
 
-    /// Asks the second interface about a repository.
+    /// Performs an operation of the GraphQL interface on a repository.
     pub(super) async fn graphql(
         &self,
         repository: &RepoSlug,
-        scope: Scope,
-        query: &str,
+        operation: &Operation,
         variables: &Value,
     ) -> Result<Value, CodeHostError> {
-        let body = json!({ "query": query, "variables": variables });
-        let body = self.send(repository, scope, Method::POST, "/graphql", Some(&body)).await?;
+        let (text, scope) = operation.parts();
+        let body = json!({ "query": text, "variables": variables });
+        let body = self.send(repository, scope, Method::POST, GRAPHQL, Some(&body)).await?;
         let mut answer: Value = serde_json::from_slice(&body).map_err(|_| CodeHostError::Unreadable)?;
-        match answer["errors"].as_array().and_then(|errors| errors.first()) {
-            Some(error) => Err(graph_failure(error)),
-            None => Ok(answer["data"].take()),
-        }
+        Ok(answer["data"].take())
     }
 
     async fn send(
@@ -147,20 +145,6 @@ impl Client {
         let response = self.octocrab.execute(request).await.map_err(failure)?;
         Ok(response.into_body().collect().await.map_err(failure)?.to_bytes())
     }
-}
-
-/// Maps a fault that the second interface reports in a success.
-fn graph_failure(error: &Value) -> CodeHostError {
-    use ars_codehost::answer::Meaning;
-    let message = error["message"].as_str().unwrap_or_default().to_ascii_lowercase();
-    CodeHostError::Answer(match error["type"].as_str() {
-        Some("NOT_FOUND") => Meaning::NotFound,
-        Some("FORBIDDEN" | "INSUFFICIENT_SCOPES") => Meaning::PermissionMissing,
-        Some("RATE_LIMITED") => Meaning::RateLimited { wait_ms: None },
-        Some("SERVICE_UNAVAILABLE") => Meaning::Unavailable,
-        _ if message.contains("secondary rate limit") => Meaning::RateLimited { wait_ms: None },
-        _ => Meaning::Invalid,
-    })
 }
 
 /// Returns the port's failure in one of octocrab. Its text is dropped, because it may be the host's.

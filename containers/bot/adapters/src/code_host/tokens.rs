@@ -98,6 +98,8 @@ pub(super) fn mint_body(access: &Access) -> Value {
         Scope::Write => json!({
             "metadata": "read", "contents": "read", "issues": "write", "pull_requests": "write", "checks": "write",
         }),
+        // The host gates this mutation by the contents, although it changes none.
+        Scope::Resolve => json!({ "metadata": "read", "contents": "write", "pull_requests": "write" }),
         Scope::GitRead => json!({ "metadata": "read", "contents": "read" }),
         Scope::GitWrite => json!({ "metadata": "read", "contents": "write" }),
     };

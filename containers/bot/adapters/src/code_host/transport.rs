@@ -9,7 +9,7 @@ use ars_auth::Secret;
 use ars_bot_ports::{Clock, CodeHostError, Randomness};
 use ars_codehost::{
     Host,
-    answer::{Meaning, Retry, retry},
+    answer::{Attempts, Meaning, Retry, retry},
     app::InstallationToken,
     parse_slug,
 };
@@ -19,7 +19,7 @@ use reqwest::{Client, redirect::Policy};
 
 use super::{
     answer::Answer,
-    call::{Access, Call, Limit, MAX_HOST_ANSWER_BYTES, has_dot_part},
+    call::{Access, Call, GRAPHQL, Limit, MAX_HOST_ANSWER_BYTES, has_dot_part},
     credentials::Credentials,
     pause::Pause,
     tokens::{Minted, Tokens, mint_body},
@@ -75,12 +75,12 @@ impl Transport {
         if has_dot_part(&call.target) && call.access != Access::Anonymous {
             return Err(CodeHostError::Answer(Meaning::NotFound));
         }
-        let mut attempts = 0;
+        let mut attempts = Attempts::default();
         loop {
-            attempts += 1;
+            attempts.sent += 1;
             let presented = self.presented(call).await?;
             let (meaning, error) = match self.attempt(call, presented.as_ref()).await {
-                Ok(answer) => match answer.meaning(self.clock.now()) {
+                Ok(answer) => match answer.meaning(call, self.clock.now()) {
                     Meaning::Success => return Ok(answer),
                     meaning => (meaning.clone(), CodeHostError::Answer(meaning)),
                 },
@@ -93,7 +93,9 @@ impl Transport {
                     let wait = u64::try_from(wait).unwrap_or_default();
                     self.pause.wait(Duration::from_millis(wait)).await;
                 }
-                Retry::WithFreshToken if presented.as_ref().is_some_and(|one| one.is_minted) => {}
+                Retry::WithFreshToken if presented.as_ref().is_some_and(|one| one.is_minted) => {
+                    attempts.has_fresh_token = true;
+                }
                 Retry::No | Retry::After(_) | Retry::WithFreshToken => return Err(error),
             }
             if let Some(Presented { secret, .. }) = presented.filter(|_| meaning == Meaning::BadCredentials) {
@@ -152,7 +154,7 @@ impl Transport {
     async fn attempt(&self, call: &Call, presented: Option<&Presented>) -> Result<Answer, CodeHostError> {
         let url = match &call.access {
             Access::Anonymous => call.target.clone(),
-            _ if call.target == "/graphql" => self.host.graphql_url(),
+            _ if call.target == GRAPHQL => self.host.graphql_url(),
             _ => format!("{}{}", self.host.api_base(), call.target),
         };
         let mut request = self.client.request(call.method.clone(), url).header(header::ACCEPT, call.accept);

@@ -64,11 +64,11 @@ pub(super) struct Branch {
     #[serde(rename = "ref")]
     pub(super) name: String,
     pub(super) sha: String,
-    pub(super) repo: Option<BranchRepository>,
+    pub(super) repo: Option<NamedRepository>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct BranchRepository {
+pub(super) struct NamedRepository {
     pub(super) full_name: String,
 }
 
@@ -149,6 +149,9 @@ pub(super) struct Issue {
     pub(super) comments: u64,
     pub(super) updated_at: String,
     pub(super) pull_request: Option<serde::de::IgnoredAny>,
+    /// Address of its repository in the interface.
+    #[serde(default)]
+    pub(super) repository_url: String,
 }
 
 #[derive(Deserialize)]
@@ -170,6 +173,7 @@ pub(super) struct Found<T> {
 #[derive(Deserialize)]
 pub(super) struct CodeHit {
     pub(super) path: String,
+    pub(super) repository: Option<NamedRepository>,
 }
 
 #[derive(Deserialize)]

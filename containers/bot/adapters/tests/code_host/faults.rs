@@ -2,9 +2,9 @@
 
 use ars_bot_ports::{CodeHost as _, CodeHostError, code_host::NewIssue};
 use ars_codehost::answer::Meaning;
-use ars_testkit::github::Fault;
+use ars_testkit::github::{FakeItem, FakePull, FakeThread, Fault};
 
-use crate::support::{NOW_S, app, branch, world};
+use crate::support::{NOW_S, World, app, branch, world};
 
 const REPOSITORY: &str = "GET /repos/acme/app";
 
@@ -95,6 +95,16 @@ async fn renamed_repository_is_named() {
     assert_eq!(world.count("/repositories/"), 0);
 }
 
+/// No token can be minted for the old name, so only the text can mention the new one.
+#[tokio::test]
+async fn rename_without_a_cached_token_is_suspected() {
+    let world = world().await;
+    world.fake.rename("acme/app", "acme/new");
+    let error = world.host.repository(&app()).await.unwrap_err();
+    assert_eq!(error, CodeHostError::Answer(Meaning::OutsideInstallation));
+    assert!(error.to_string().ends_with("or it was renamed"), "{error}");
+}
+
 #[tokio::test]
 async fn missing_branch_differs_from_a_hidden_repository() {
     let world = world().await;
@@ -103,4 +113,69 @@ async fn missing_branch_differs_from_a_hidden_repository() {
         world.fake.fail("GET /repos/acme/app", Fault::Hidden);
     }
     assert!(world.host.branch_head(&app(), &branch("main")).await.unwrap_err().is_not_found());
+}
+
+/// The GraphQL interface reports its limits in the body of a success.
+#[tokio::test]
+async fn limits_in_a_success_are_waited_out() {
+    for (fault, waits) in [
+        (Fault::GraphRateLimited(NOW_S + 30), vec![30]),
+        (Fault::GraphSecondaryLimited(7), vec![7]),
+        (Fault::SecondaryLimited(7), vec![7]),
+        (Fault::GraphPartial, vec![0]),
+        (Fault::Unavailable, vec![0]),
+    ] {
+        let world = world_with_thread().await;
+        world.fake.fail("reviewThreads", fault);
+        assert_eq!(world.host.review_threads(&app(), 1).await.unwrap().entries.len(), 1, "{fault:?}");
+        assert_eq!(world.waits.seconds(), waits, "{fault:?}");
+    }
+    let world = world_with_thread().await;
+    for _ in 0..9 {
+        world.fake.fail("reviewThreads", Fault::GraphSecondaryLimited(1));
+    }
+    let error = world.host.review_threads(&app(), 1).await.unwrap_err();
+    assert_eq!(error, CodeHostError::Answer(Meaning::SecondaryLimited { wait_ms: 1_000 }));
+    assert_eq!(world.count("POST /graphql"), 4);
+}
+
+/// Resolving a thread twice has no further effect, so a lost answer is asked for again.
+#[tokio::test]
+async fn resolving_a_thread_is_repeated() {
+    for fault in
+        [Fault::GraphRateLimited(NOW_S + 1), Fault::GraphPartial, Fault::LostAnswer, Fault::Truncated]
+    {
+        let world = world_with_thread().await;
+        world.fake.fail("resolveReviewThread", fault);
+        world.host.resolve_thread(&app(), "PRRT_1").await.unwrap();
+        assert_eq!(world.count("POST /graphql"), 2, "{fault:?}");
+        assert!(world.fake.item("acme/app", 1).pull.unwrap().threads[0].is_resolved, "{fault:?}");
+    }
+}
+
+/// The host gates the mutation by the contents, so its token may write them.
+#[tokio::test]
+async fn token_that_resolves_may_write_contents() {
+    let world = world_with_thread().await;
+    world.host.resolve_thread(&app(), "PRRT_1").await.unwrap();
+    world.host.comment(&app(), 1, "x").await.unwrap();
+    let mints = world.fake.seen().into_iter().filter(|seen| seen.target.ends_with("/access_tokens"));
+    let writes = mints.map(|seen| {
+        let body: serde_json::Value = serde_json::from_slice(&seen.body).unwrap();
+        (body["permissions"]["contents"].clone(), body["permissions"]["issues"].clone())
+    });
+    assert_eq!(
+        writes.collect::<Vec<_>>(),
+        [("write".into(), serde_json::Value::Null), ("read".into(), "write".into())]
+    );
+}
+
+async fn world_with_thread() -> World {
+    let world = world().await;
+    world.fake.change("acme/app", |repository| {
+        let thread = FakeThread { id: "PRRT_1".into(), ..FakeThread::default() };
+        let pull = FakePull { threads: vec![thread], ..FakePull::default() };
+        repository.items.insert(1, FakeItem { number: 1, pull: Some(pull), ..FakeItem::default() });
+    });
+    world
 }

@@ -10,6 +10,7 @@ use ars_codehost::{
     pull_request::{Check, CheckResult, Evidence, PullRequestText, check_run},
     review::{Finding, PullRequestState, Submission, is_posted, place},
 };
+use serde_json::json;
 
 use crate::support::{World, app, branch, world};
 
@@ -22,8 +23,9 @@ fn text(title: &str) -> PullRequestText {
 /// Opens the draft of a branch with one change. Returns its number and head.
 async fn opened(world: &World) -> (u64, Commit) {
     let head = world.fake.commit("acme/app", "ars/r1/fix", &[("src/a.rs", Some(CHANGED))]);
-    let request = NewPullRequest { text: text("Fix"), head: branch("ars/r1/fix"), base: branch("main") };
-    let hit = world.host.open_draft(&app(), &request).await.unwrap();
+    let (text, head_branch, base) = (text("Fix"), branch("ars/r1/fix"), branch("main"));
+    let request = NewPullRequest { text, head: head_branch, base, is_draft: true };
+    let hit = world.host.open_pull_request(&app(), &request).await.unwrap();
     (hit.number, Commit::parse(&head).unwrap())
 }
 
@@ -35,8 +37,9 @@ async fn draft_is_opened_found_and_edited() {
     let (number, head) = opened(&world).await;
     let found = world.host.pull_request_of_branch(&app(), &name).await.unwrap().unwrap();
     assert_eq!((found.number, found.state), (number, PullRequestState::Open));
-    let again = NewPullRequest { text: text("Again"), head: name.clone(), base: branch("main") };
-    let error = world.host.open_draft(&app(), &again).await.unwrap_err();
+    let again =
+        NewPullRequest { text: text("Again"), head: name.clone(), base: branch("main"), is_draft: true };
+    let error = world.host.open_pull_request(&app(), &again).await.unwrap_err();
     assert_eq!(error, CodeHostError::Answer(Meaning::AlreadyExists));
     world.host.edit_pull_request(&app(), number, &text("Better")).await.unwrap();
     let facts = world.host.pull_request(&app(), number).await.unwrap();
@@ -51,6 +54,19 @@ async fn draft_is_opened_found_and_edited() {
     let found = world.host.pull_request_of_branch(&app(), &name).await.unwrap().unwrap();
     assert_eq!(found.state, PullRequestState::Merged);
     assert!(world.host.pull_request(&app(), number).await.unwrap().merged_at.is_some());
+}
+
+/// The host keeps the last commit of a fork that was deleted. It is no head to review.
+#[tokio::test]
+async fn deleted_fork_has_no_head() {
+    let world = world().await;
+    let (number, head) = opened(&world).await;
+    assert_eq!(world.host.pull_request(&app(), number).await.unwrap().pull_request.head, Some(head));
+    world.fake.change("acme/app", |repository| {
+        repository.items.get_mut(&number).unwrap().pull.as_mut().unwrap().is_fork_deleted = true;
+    });
+    let facts = world.host.pull_request(&app(), number).await.unwrap();
+    assert_eq!((facts.pull_request.head, facts.head_repository), (None, None));
 }
 
 #[tokio::test]
@@ -110,15 +126,26 @@ async fn check_run_of_a_head_exists_once() {
         head: head.clone(),
         run_url: None,
         cost_micro_usd: None,
+        refers_to: None,
+        is_marked_draft: false,
         checks: vec![Check { name: "test".into(), command: "make".into(), head: Some(head.clone()), result }],
+        expected: Vec::new(),
     };
     let failed = CheckResult::Failed { output: "src/a.rs:2: boom".into() };
     for result in [failed, CheckResult::Passed] {
         world.host.put_check_run(&app(), &check_run("r1", &evidence(result))).await.unwrap();
+        // More than a page of others is newer.
+        world.fake.change("acme/app", |repository| {
+            let other =
+                |id| json!({ "id": id, "name": "ci", "head_sha": head.as_str(), "app": { "slug": "ci" } });
+            repository.checks.extend((9_000..9_120).map(other));
+        });
     }
-    let checks = world.host.checks(&app(), &head).await.unwrap().entries;
+    let listed = world.host.checks(&app(), &head).await.unwrap();
+    assert_eq!((listed.entries.len(), listed.truncated), (241, false));
+    let checks: Vec<_> = listed.entries.into_iter().filter(|check| check.is_own).collect();
     assert_eq!(checks.len(), 1);
-    assert!(checks[0].is_own && checks[0].conclusion == Some(CheckConclusion::Success), "{checks:?}");
+    assert_eq!(checks[0].conclusion, Some(CheckConclusion::Success));
     let log: String = (0..9_000).map(|line| format!("line {line}\n")).collect();
     world.fake.change("acme/app", |repository| repository.logs.insert(checks[0].id, log));
     let tail = world.host.log_tail(&app(), checks[0].id).await.unwrap().unwrap();

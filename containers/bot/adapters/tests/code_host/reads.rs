@@ -2,12 +2,12 @@
 
 use ars_bot_ports::{
     CodeHost as _,
-    code_host::{FileContent, NewIssue},
+    code_host::{FileContent, NewIssue, NewPullRequest},
 };
-use ars_codehost::diff::Change;
+use ars_codehost::{diff::Change, pull_request::PullRequestText};
 use ars_testkit::github::FakeComment;
 
-use crate::support::{app, branch, world};
+use crate::support::{World, app, branch, world};
 
 #[tokio::test]
 async fn files_and_folders_are_read() {
@@ -61,21 +61,48 @@ async fn diffs_agree_with_git() {
     assert_eq!((&binary.change, diff.totals()), (&Change::Binary, (2, 2)));
 }
 
+/// Opens the pull request of the branch `ars/r1`. Returns its number.
+async fn opened(world: &World) -> u64 {
+    let request = NewPullRequest {
+        text: PullRequestText { title: "t".into(), body: String::new() },
+        head: branch("ars/r1"),
+        base: branch("main"),
+        is_draft: true,
+    };
+    world.host.open_pull_request(&app(), &request).await.unwrap().number
+}
+
 #[tokio::test]
 async fn long_diff_is_cut_after_a_line() {
     let world = world().await;
     let long: String = (0..2_000).map(|line| format!("line {line}\n")).collect();
     world.fake.commit("acme/app", "ars/r1", &[("long", Some(&long))]);
-    let request = ars_bot_ports::code_host::NewPullRequest {
-        text: ars_codehost::pull_request::PullRequestText { title: "t".into(), body: String::new() },
-        head: branch("ars/r1"),
-        base: branch("main"),
-    };
-    let number = world.host.open_draft(&app(), &request).await.unwrap().number;
+    let number = opened(&world).await;
     let cut = world.host.unified_diff(&app(), number, 1_000).await.unwrap();
     assert!(cut.truncated && cut.text.ends_with('\n') && cut.text.len() <= 1_000);
     let whole = world.host.unified_diff(&app(), number, 1 << 20).await.unwrap();
     assert!(!whole.truncated && whole.text.ends_with("+line 1999\n"));
+}
+
+/// The host shows no diff of more than 300 files or 20,000 lines.
+#[tokio::test]
+async fn large_diff_is_made_of_patches() {
+    let world = world().await;
+    let names: Vec<String> = (0..301).map(|index| format!("many/{index:03}")).collect();
+    let files: Vec<_> = names.iter().map(|name| (name.as_str(), Some("text\n"))).collect();
+    world.fake.commit("acme/app", "ars/r1", &files);
+    let number = opened(&world).await;
+    let diff = world.host.unified_diff(&app(), number, 1 << 20).await.unwrap();
+    let first = "diff --git a/many/000 b/many/000\n--- /dev/null\n+++ b/many/000\n@@ -0,0 +1 @@\n+text\n";
+    assert!(diff.text.starts_with(first) && diff.text.ends_with("+text\n"), "{}", diff.text);
+    assert_eq!((diff.text.matches("diff --git ").count(), diff.truncated), (301, false));
+
+    let long: String = (0..20_001).map(|line| format!("{line}\n")).collect();
+    let mut files: Vec<_> = names.iter().map(|name| (name.as_str(), None)).collect();
+    files.push(("long", Some(long.as_str())));
+    world.fake.commit("acme/app", "ars/r1", &files);
+    let diff = world.host.unified_diff(&app(), number, 1 << 20).await.unwrap();
+    assert!(diff.text.starts_with("diff --git a/long b/long\n") && diff.text.ends_with("+20000\n"));
 }
 
 /// Of a discussion of more pages than are read, the last comments are listed.

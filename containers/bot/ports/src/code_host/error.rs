@@ -77,8 +77,12 @@ const fn shown(meaning: &Meaning) -> &'static str {
         Meaning::NotFound => "the code host has no such item, or the service may not see it",
         Meaning::Gone => "the item is gone, or the feature is turned off for this repository",
         Meaning::AlreadyExists => "it exists already",
+        Meaning::NoDrafts => "the repository has no draft pull requests",
+        Meaning::DiffTooLarge => "the diff is larger than the code host shows",
         Meaning::AnchorRejected => "the code host rejected the line of a comment",
-        Meaning::OutsideInstallation => "the repository is not part of the app's installation",
+        Meaning::OutsideInstallation => {
+            "the repository is not part of the app's installation, or it was renamed"
+        }
         Meaning::Invalid => "the code host rejected the request as invalid",
         Meaning::Unavailable => "the code host failed; try again later",
         Meaning::Unknown => "the code host answered in a way that the service does not know",

@@ -102,8 +102,8 @@ pub trait CodeHost: Send + Sync {
         branch: &RefName,
     ) -> Result<Option<PullRequestHit>, CodeHostError>;
 
-    /// Opens a draft.
-    async fn open_draft(
+    /// Opens a pull request.
+    async fn open_pull_request(
         &self,
         repository: &RepoSlug,
         request: &NewPullRequest,
@@ -121,6 +121,7 @@ pub trait CodeHost: Send + Sync {
     async fn changed_files(&self, repository: &RepoSlug, number: u64) -> Result<ChangedFiles, CodeHostError>;
 
     /// Returns the unified diff of a pull request, cut after a whole line.
+    /// One that the host does not show is made of the patches of its files, and is truncated if one is missing.
     async fn unified_diff(
         &self,
         repository: &RepoSlug,
@@ -139,8 +140,15 @@ pub trait CodeHost: Send + Sync {
         submission: &Submission,
     ) -> Result<PostedReview, CodeHostError>;
 
-    /// Lists the threads of comments on lines of a pull request.
+    /// Lists the newest threads of comments on lines of a pull request, oldest first, without replies.
     async fn review_threads(
+        &self,
+        repository: &RepoSlug,
+        number: u64,
+    ) -> Result<Listed<ReviewThread>, CodeHostError>;
+
+    /// Lists the same threads with their last replies.
+    async fn review_discussion(
         &self,
         repository: &RepoSlug,
         number: u64,

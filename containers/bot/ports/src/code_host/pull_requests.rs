@@ -20,6 +20,8 @@ pub struct PullRequestFacts {
     pub is_draft: bool,
     /// Login of the author. Untrusted.
     pub author: String,
+    /// The service opened or described it: its account is the author, or the body has the marker of a run.
+    pub is_own: bool,
     /// The repository of its head branch; `None` if that was deleted. A fork has another one.
     pub head_repository: Option<RepoSlug>,
     /// Number of changed files.
@@ -43,11 +45,15 @@ pub struct PullRequestHit {
     pub number: u64,
     /// Address of its page.
     pub url: String,
+    /// Title. Untrusted.
+    pub title: String,
     /// State.
     pub state: PullRequestState,
+    /// The service opened or described it, as in [`PullRequestFacts::is_own`].
+    pub is_own: bool,
 }
 
-/// A draft to open within one repository.
+/// A pull request to open within one repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewPullRequest {
     /// Title and body.
@@ -56,6 +62,8 @@ pub struct NewPullRequest {
     pub head: RefName,
     /// Branch that they are for.
     pub base: RefName,
+    /// It is a draft.
+    pub is_draft: bool,
 }
 
 /// The difference of two refs.
@@ -95,6 +103,21 @@ pub struct ReviewThread {
     pub path: String,
     /// Line in the current diff.
     pub line: Option<u64>,
+    /// Login of the author of the first comment. Untrusted.
+    pub author: String,
     /// Text of the first comment. Untrusted.
+    pub body: String,
+    /// The last replies, oldest first, if the call reads replies.
+    pub replies: Vec<ThreadReply>,
+    /// Number of earlier replies, which are not among them.
+    pub earlier_replies: u64,
+}
+
+/// A reply in a thread of comments on a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadReply {
+    /// Login of the author. Untrusted.
+    pub author: String,
+    /// Text. Untrusted.
     pub body: String,
 }

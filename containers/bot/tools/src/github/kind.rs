@@ -13,6 +13,8 @@ pub enum GitHubTool {
     SearchCode,
     /// Shows a pull request with its comments.
     Pull,
+    /// Shows the comments on lines of a pull request.
+    PullComments,
     /// Shows the diff of a pull request.
     PullDiff,
     /// Shows the checks of a pull request, with the ends of failed logs.
@@ -31,12 +33,13 @@ pub enum GitHubTool {
 
 impl GitHubTool {
     /// The tools that read.
-    pub const READS: [Self; 9] = [
+    pub const READS: [Self; 10] = [
         Self::Repos,
         Self::File,
         Self::Tree,
         Self::SearchCode,
         Self::Pull,
+        Self::PullComments,
         Self::PullDiff,
         Self::Checks,
         Self::IssueList,
@@ -53,6 +56,7 @@ impl GitHubTool {
             Self::Tree => "github_tree",
             Self::SearchCode => "github_search_code",
             Self::Pull => "github_pr_get",
+            Self::PullComments => "github_pr_comments",
             Self::PullDiff => "github_pr_diff",
             Self::Checks => "github_pr_checks",
             Self::IssueList => "github_issue_list",
@@ -71,7 +75,10 @@ impl GitHubTool {
             }
             Self::Tree => "Lists all files of a repository on the code host.",
             Self::SearchCode => "Searches the default branch of a repository on the code host. Lists paths.",
-            Self::Pull => "Shows a pull request: its state, branches, description and comments.",
+            Self::Pull => "Shows a pull request: its state, branches, description and its general comments.",
+            Self::PullComments => {
+                "Shows the comments on lines of a pull request by thread: file, line, authors, texts, resolved or open."
+            }
             Self::PullDiff => "Shows the changes of a pull request, of one file if `path` is given.",
             Self::Checks => {
                 "Shows the checks of a pull request's head, with the ends of the logs of failed ones."
@@ -93,7 +100,9 @@ impl GitHubTool {
             Self::File => (&["repo", "path", "ref", "offset"], &["repo", "path"]),
             Self::Tree => (&["repo", "ref", "offset"], &["repo"]),
             Self::SearchCode => (&["repo", "query"], &["repo", "query"]),
-            Self::Pull | Self::IssueGet => (&["repo", "number", "offset"], &["repo", "number"]),
+            Self::Pull | Self::PullComments | Self::IssueGet => {
+                (&["repo", "number", "offset"], &["repo", "number"])
+            }
             Self::PullDiff => (&["repo", "number", "path", "offset"], &["repo", "number"]),
             Self::Checks => (&["repo", "number"], &["repo", "number"]),
             Self::IssueList => (&["repo", "query", "state", "labels", "offset"], &["repo"]),

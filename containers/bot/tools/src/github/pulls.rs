@@ -1,6 +1,6 @@
 //! Pull requests, their diffs and their checks.
 
-use ars_bot_ports::code_host::{ChangedFile, CheckConclusion, CheckEntry, PullRequestFacts};
+use ars_bot_ports::code_host::{ChangedFile, CheckConclusion, CheckEntry, PullRequestFacts, ReviewThread};
 use ars_codehost::review::PullRequestState;
 use ars_types::RepoSlug;
 
@@ -30,6 +30,14 @@ pub(super) async fn run(
             let comments = within(context, access.host.comments(&repository, number)).await?;
             let text = format!("{}{}", described(&facts), discussion(&comments));
             Ok(untrusted(context, &head_of(&facts), text, offset))
+        }
+        GitHubTool::PullComments => {
+            let listed = within(context, access.host.review_discussion(&repository, number)).await?;
+            let open = listed.entries.iter().filter(|thread| !thread.is_resolved).count();
+            let more = if listed.truncated { " There are earlier ones, which are not shown." } else { "" };
+            let head = format!("{} threads on lines, {open} of them open.{more}", listed.entries.len());
+            let text: String = listed.entries.iter().map(thread).collect();
+            Ok(untrusted(context, &head, text, offset))
         }
         GitHubTool::PullDiff => {
             let path = args.optional_text("path")?;
@@ -69,6 +77,24 @@ fn described(facts: &PullRequestFacts) -> String {
         line(&of.base_branch),
         of.description
     )
+}
+
+/// Renders a thread of comments on a line.
+fn thread(of: &ReviewThread) -> String {
+    let state = if of.is_resolved { "resolved" } else { "open" };
+    let at = match of.line {
+        Some(line) => format!(":{line}"),
+        None => " (its line is no longer part of the diff)".to_owned(),
+    };
+    let mut text =
+        format!("=== {}{at}, {state}, begun by {}\n{}\n", line(&of.path), line(&of.author), of.body);
+    if of.earlier_replies > 0 {
+        text.push_str(&format!("({} earlier replies are not shown)\n", of.earlier_replies));
+    }
+    for reply in &of.replies {
+        text.push_str(&format!("--- reply by {}\n{}\n", line(&reply.author), reply.body));
+    }
+    text
 }
 
 fn patch(file: &ChangedFile) -> String {

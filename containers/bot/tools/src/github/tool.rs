@@ -77,7 +77,9 @@ async fn perform(
         GitHubTool::Repos | GitHubTool::File | GitHubTool::Tree | GitHubTool::SearchCode => {
             repositories::run(context, call).await
         }
-        GitHubTool::Pull | GitHubTool::PullDiff | GitHubTool::Checks => pulls::run(context, call).await,
+        GitHubTool::Pull | GitHubTool::PullComments | GitHubTool::PullDiff | GitHubTool::Checks => {
+            pulls::run(context, call).await
+        }
         GitHubTool::IssueList | GitHubTool::IssueGet => issues::run(context, call).await,
         GitHubTool::IssueCreate | GitHubTool::IssueUpdate | GitHubTool::IssueComment => {
             writes::run(context, call).await

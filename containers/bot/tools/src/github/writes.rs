@@ -54,6 +54,12 @@ pub(super) async fn run(
             if edit == IssueEdit::default() {
                 return Err(ToolOutput::refused("Name at least one of title, body, state and labels."));
             }
+            // The host changes a pull request by the route of issues too. Only a run with the branch may do so.
+            if within(context, access.host.issue(&repository, number)).await?.is_pull_request {
+                return Err(ToolOutput::refused(format!(
+                    "#{number} is a pull request, and this tool changes issues only. A comment on it is possible."
+                )));
+            }
             let changed = within(context, access.host.edit_issue(&repository, number, &edit)).await?;
             Ok(done("Changed", &changed))
         }

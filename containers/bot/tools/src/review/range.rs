@@ -3,6 +3,7 @@
 //! Commits only, because uncommitted work is not under review. Not here: the interpretation of the output.
 
 use ars_bot_ports::{GitAnswer, GitRequest, Workspace, WorkspaceError};
+use ars_codehost::diff::Commit;
 use ars_types::RefName;
 use tokio_util::sync::CancellationToken;
 
@@ -25,6 +26,8 @@ pub(crate) enum Base<'a> {
     Default,
     /// That branch of the origin, or the default one if it is not known.
     BranchOrDefault(&'a RefName),
+    /// That commit, or else as above, if the tree does not have it.
+    CommitOrBranch(&'a Commit, &'a RefName),
     /// That branch of the origin, or that ref or commit, without a fallback.
     Exactly(&'a RefName),
 }
@@ -35,6 +38,9 @@ impl Base<'_> {
         match self {
             Self::Default => vec![DEFAULT_BASE.to_owned()],
             Self::BranchOrDefault(branch) => vec![format!("origin/{branch}"), DEFAULT_BASE.to_owned()],
+            Self::CommitOrBranch(commit, branch) => {
+                [vec![commit.to_string()], Self::BranchOrDefault(branch).candidates()].concat()
+            }
             Self::Exactly(name) => vec![format!("origin/{name}"), name.to_string()],
         }
     }

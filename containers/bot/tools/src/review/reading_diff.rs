@@ -4,7 +4,7 @@
 //! model makes on demand.
 
 use ars_bot_ports::Workspace;
-use ars_codehost::review::readable_diff;
+use ars_codehost::{diff::Commit, review::readable_diff};
 use ars_events::{ArtifactKind, DiffProvider, EventBody, Redactor};
 use ars_types::RefName;
 use tokio_util::sync::CancellationToken;
@@ -15,20 +15,30 @@ use super::range::{Base, git_of_range};
 const DIFF_BYTES: usize = 1 << 20;
 
 /// Returns the artifact of a review of the tree's commits.
-/// They are compared with `origin/<base>`, or the origin's default branch. `None` when git fails or nothing changed.
+/// They are compared with `origin/<branch>`, or the origin's default branch. The tree may have an old commit of it, so the
+/// merge base that the code host names counts first. `None` when git fails or nothing changed.
 pub async fn reading_diff(
     workspace: &dyn Workspace,
-    base: Option<&RefName>,
+    branch: Option<&RefName>,
+    merge_base: Option<&Commit>,
     redactor: &Redactor,
     cancel: &CancellationToken,
 ) -> Option<EventBody> {
-    let base = base.map_or(Base::Default, Base::BranchOrDefault);
+    let base = match (branch, merge_base) {
+        (Some(branch), Some(commit)) => Base::CommitOrBranch(commit, branch),
+        (Some(branch), None) => Base::BranchOrDefault(branch),
+        (None, _) => Base::Default,
+    };
     let (base_ref, answer) = match git_of_range(workspace, base, &[], DIFF_BYTES, cancel).await {
         Ok(found) => found?,
         Err(error) => {
             tracing::warn!(error = %error, "no reading diff: git was not run");
             return None;
         }
+    };
+    let base_ref = match (branch, merge_base) {
+        (Some(branch), Some(commit)) if base_ref == commit.as_str() => format!("origin/{branch}"),
+        _ => base_ref,
     };
     let (diff, truncated) = readable_diff(&answer.output, answer.truncated, redactor);
     (!diff.trim().is_empty()).then_some(EventBody::ReviewArtifact {
