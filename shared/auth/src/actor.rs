@@ -4,6 +4,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::TokenDigest;
+
 /// Grant of all agents.
 pub(crate) const EVERY_AGENT: &str = "agent:run:*";
 /// Prefix of the grants of single agents.
@@ -18,6 +20,8 @@ pub struct Actor {
     pub grants: Grants,
     /// Id of the actor that an agent represents.
     pub principal: Option<String>,
+    /// The ingress token that the actor presented.
+    pub token: Option<TokenDigest>,
 }
 
 /// Kind of an actor.
@@ -70,12 +74,21 @@ impl Ingress {
             Self::Mcp => "mcp",
         }
     }
+
+    /// Returns the ingress of a token's holder.
+    pub(crate) fn of_actor(id: &str) -> Option<Self> {
+        match id.split_once(':')? {
+            ("http", _) => Some(Self::Http),
+            ("mcp", _) => Some(Self::Mcp),
+            _ => None,
+        }
+    }
 }
 
 impl Actor {
-    /// Returns an actor without a principal.
+    /// Returns an actor without a principal and a token.
     pub fn new(id: impl Into<String>, grants: Grants) -> Self {
-        Self { id: id.into(), grants, principal: None }
+        Self { id: id.into(), grants, principal: None, token: None }
     }
 
     /// Returns the kind of actor according to its id, or `None` for an id of no surface.

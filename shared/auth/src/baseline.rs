@@ -15,7 +15,10 @@ impl Actor {
             channels: Set::Only(channel.collect()),
             repos: Set::default(),
         };
-        Self::new(format!("{platform}:{}", entry.subject), grants)
+        Self {
+            token: Some(entry.digest.clone()),
+            ..Self::new(format!("{platform}:{}", entry.subject), grants)
+        }
     }
 
     /// Returns the user of the local command line, with all grants.
@@ -35,6 +38,7 @@ impl Actor {
             id: format!("agent:{name}"),
             grants: own.intersection(&principal.grants),
             principal: Some(principal.id.clone()),
+            token: None,
         }
     }
 }
@@ -44,6 +48,7 @@ mod tests {
     use ars_types::ChannelName;
 
     use super::*;
+    use crate::TokenDigest;
 
     fn entry(channel: Option<&str>, scopes: &[&str]) -> TokenEntry {
         let scopes = scopes.iter().map(|&scope| scope.to_owned()).collect();
@@ -51,6 +56,7 @@ mod tests {
             subject: "ann".into(),
             channel: channel.map(|name| ChannelName::parse(name).unwrap()),
             scopes,
+            digest: TokenDigest::default(),
         }
     }
 
@@ -62,9 +68,10 @@ mod tests {
             channels: Set::of(&["mcp:ops"]),
             repos: Set::default(),
         };
-        assert_eq!(actor, Actor::new("mcp:ann", grants));
+        let token = Some(TokenDigest::default());
+        assert_eq!(actor, Actor { token: token.clone(), ..Actor::new("mcp:ann", grants) });
         let unpinned = Actor::service(Ingress::Http, &entry(None, &[]));
-        assert_eq!(unpinned, Actor::new("http:ann", Grants::default()));
+        assert_eq!(unpinned, Actor { token, ..Actor::new("http:ann", Grants::default()) });
     }
 
     #[test]

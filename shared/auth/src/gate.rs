@@ -167,6 +167,37 @@ impl Credentials for Option<&Secret> {
     }
 }
 
+/// A secret and the one that it replaces.
+/// Both open everything, so that senders can change one after the other.
+#[derive(Clone, Default)]
+pub struct RotatingSecret {
+    current: Option<Secret>,
+    previous: Option<Secret>,
+}
+
+impl RotatingSecret {
+    /// Returns the secrets of two configuration values. Without a current one, neither opens anything.
+    pub fn parse(current: Option<String>, previous: Option<String>) -> Self {
+        let current = Secret::parse(current);
+        let previous = Secret::parse(previous).filter(|_| current.is_some());
+        Self { current, previous }
+    }
+}
+
+impl Credentials for RotatingSecret {
+    type Holder = ();
+
+    fn is_configured(&self) -> bool {
+        self.current.is_some()
+    }
+
+    fn authenticate<'a>(&'a self, presented: &'a str) -> Option<&'a ()> {
+        let both = [&self.current, &self.previous].into_iter().flatten();
+        // Each is compared, so that the time does not show which one matches.
+        both.fold(false, |matched, secret| matched | secret.matches(presented.as_bytes())).then_some(&())
+    }
+}
+
 #[cfg(test)]
 #[path = "gate_tests.rs"]
 mod tests;

@@ -138,3 +138,18 @@ fn unset_secret_authenticates_no_token() {
     assert!(!unset.is_configured());
     assert_eq!(unset.authenticate(""), None);
 }
+
+#[test]
+fn both_secrets_of_a_rotation_are_accepted() {
+    let text = |text: &str| Some(text.to_owned());
+    let both = RotatingSecret::parse(text("new"), text("old"));
+    let opens = |secret: &RotatingSecret| {
+        ["new", "old", "", "other"].map(|presented| secret.authenticate(presented).is_some())
+    };
+    assert_eq!(opens(&both), [true, true, false, false]);
+    assert_eq!(opens(&RotatingSecret::parse(text("new"), None)), [true, false, false, false]);
+    assert_eq!(opens(&RotatingSecret::parse(text("new"), text(""))), [true, false, false, false]);
+    // The former secret alone is a deployment without its secret.
+    let former = RotatingSecret::parse(None, text("old"));
+    assert_eq!((opens(&former), former.is_configured()), ([false; 4], false));
+}

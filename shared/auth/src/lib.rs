@@ -27,5 +27,5 @@ pub use gates::{can_run_agent, can_use_repo, can_write_issues};
 pub use restrict::Restrictions;
 pub use secret::Secret;
 pub use surface::{Rejected, Surface};
-pub use tokens::{ParsedTokens, TokenEntry, TokenMap};
+pub use tokens::{ParsedTokens, TokenDigest, TokenEntry, TokenMap};
 pub use viewer::Viewer;

@@ -4,12 +4,36 @@
 //! be logged. Not here: the header (`bearer`) and the permissions of a scope (`gates`).
 
 use ars_types::ChannelName;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
 
-use crate::{Secret, ShapeFault, gate::Credentials};
+use crate::{Actor, Ingress, Secret, ShapeFault, gate::Credentials};
 
 /// Scope that permits starting runs.
 const DISPATCH: &str = "dispatch";
+
+/// Separates digests of tokens from other digests of the same bytes.
+const DIGEST_DOMAIN: &[u8] = b"ars-ingress-token";
+/// Bytes of a stored digest.
+const DIGEST_BYTES: usize = 16;
+
+/// Digest of a token and its subject, by which stored work finds its token again.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TokenDigest(String);
+
+impl TokenDigest {
+    fn of(subject: &str, token: &Secret) -> Self {
+        let mut hash = Sha256::new();
+        for part in [DIGEST_DOMAIN, subject.as_bytes(), token.expose().as_bytes()] {
+            // The length keeps the parts apart.
+            hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+            hash.update(part);
+        }
+        Self(hash.finalize().iter().take(DIGEST_BYTES).map(|byte| format!("{byte:02x}")).collect())
+    }
+}
 
 /// The configured tokens.
 #[derive(Clone, Default)]
@@ -26,6 +50,8 @@ pub struct TokenEntry {
     pub channel: Option<ChannelName>,
     /// Grants, without duplicates, in the given order.
     pub scopes: Vec<String>,
+    /// Digest of the token.
+    pub digest: TokenDigest,
 }
 
 /// Result of parsing the configuration value.
@@ -43,7 +69,7 @@ impl TokenEntry {
     }
 
     /// Returns `None` if any field is malformed: the whole entry is skipped, never widened to a default.
-    fn parse(value: &Value) -> Option<Self> {
+    fn parse(token: &Secret, value: &Value) -> Option<Self> {
         let entry = value.as_object()?;
         let subject = non_empty(entry.get("subject")?)?;
         let channel = match entry.get("channel") {
@@ -54,7 +80,8 @@ impl TokenEntry {
             None => vec![DISPATCH.to_owned()],
             Some(scopes) => parse_scopes(scopes)?,
         };
-        Some(Self { subject, channel, scopes })
+        let digest = TokenDigest::of(&subject, token);
+        Some(Self { subject, channel, scopes, digest })
     }
 }
 
@@ -101,14 +128,31 @@ impl TokenMap {
         self.entries.iter().map(|(_, entry)| entry).filter(move |entry| entry.subject == subject)
     }
 
+    /// Returns the sender of an earlier message to this channel, with the present grants of its token.
+    /// Returns `None` if the token is gone, has another subject or channel, or may no longer start runs.
+    pub fn sender_now(&self, actor: &str, digest: &TokenDigest, channel: &str) -> Option<Actor> {
+        let ingress = Ingress::of_actor(actor)?;
+        let is_sender = |entry: &&TokenEntry| {
+            let pinned = entry.channel.as_ref().map(|name| format!("{}:{name}", ingress.as_str()));
+            entry.digest == *digest
+                && entry.has_scope(DISPATCH)
+                && pinned.is_none_or(|pinned| pinned == channel)
+        };
+        let entry = self.entries.iter().map(|(_, entry)| entry).find(is_sender)?;
+        Some(Actor::service(ingress, entry)).filter(|now| now.id == actor)
+    }
+
     /// Returns every token, for redaction.
     pub fn secrets(&self) -> impl Iterator<Item = &Secret> {
         self.entries.iter().map(|(token, _)| token)
     }
 
     fn of(entries: Map<String, Value>) -> Self {
-        let parse =
-            |(token, entry): (String, Value)| Some((Secret::parse(Some(token))?, TokenEntry::parse(&entry)?));
+        let parse = |(token, entry): (String, Value)| {
+            let token = Secret::parse(Some(token))?;
+            let entry = TokenEntry::parse(&token, &entry)?;
+            Some((token, entry))
+        };
         Self { entries: entries.into_iter().filter_map(parse).collect() }
     }
 }

@@ -20,7 +20,8 @@ fn a_full_entry_is_read_as_written() {
     let read =
         entry(&json!({"subject": "ann", "channel": "ops", "scopes": ["dispatch", "runs:read"]})).unwrap();
     let scopes = vec!["dispatch".to_owned(), "runs:read".to_owned()];
-    assert_eq!(read, TokenEntry { subject: "ann".into(), channel: ChannelName::parse("ops").ok(), scopes });
+    let (subject, channel) = ("ann".to_owned(), ChannelName::parse("ops").ok());
+    assert_eq!(read, TokenEntry { subject, channel, scopes, digest: read.digest.clone() });
     assert!(read.has_scope("runs:read"));
     assert!(!read.has_scope("runs:write"));
 }
@@ -171,4 +172,46 @@ fn entries_of_a_subject_are_complete() {
     let scopes: Vec<_> = map.entries_of("ann").map(|entry| entry.scopes.join(",")).collect();
     assert_eq!(scopes, ["dispatch", "deploy:write"]);
     assert_eq!(map.entries_of("Ann").count(), 0);
+}
+
+/// The digest that a message of `t1` has, and what the sender may do with these tokens.
+fn sender_now(tokens: &Value, actor: &str, channel: &str) -> Option<Actor> {
+    let sent = parse(&json!({ "t1": { "subject": "ann" } })).authenticate("t1").unwrap().digest.clone();
+    parse(tokens).sender_now(actor, &sent, channel)
+}
+
+#[test]
+fn stored_sender_has_its_present_grants() {
+    let entry = json!({"subject": "ann", "scopes": ["dispatch", "runs:read"]});
+    for (actor, channel) in [("http:ann", "http:ops"), ("mcp:ann", "mcp:ops")] {
+        let now = sender_now(&json!({ "t0": { "subject": "bo" }, "t1": entry }), actor, channel).unwrap();
+        assert_eq!((now.id.as_str(), now.grants.actions.contains("runs:read")), (actor, true));
+    }
+    let pinned = json!({ "t1": { "subject": "ann", "channel": "ops" } });
+    assert!(sender_now(&pinned, "http:ann", "http:ops").is_some());
+}
+
+#[test]
+fn removed_token_has_no_sender() {
+    for tokens in [
+        json!({}),
+        json!({ "t2": { "subject": "ann" } }),
+        json!({ "t1": { "subject": "bo" } }),
+        json!({ "t1": { "subject": "ann", "scopes": [] } }),
+        json!({ "t1": { "subject": "ann", "channel": "other" } }),
+    ] {
+        assert_eq!(sender_now(&tokens, "http:ann", "http:ops"), None, "{tokens}");
+    }
+    let kept = json!({ "t1": { "subject": "ann" } });
+    for actor in ["http:bo", "access:ann", "ann", ""] {
+        assert_eq!(sender_now(&kept, actor, "http:ops"), None, "{actor}");
+    }
+}
+
+#[test]
+fn digest_does_not_contain_the_token() {
+    let token = "a-token-in-clear";
+    let map = parse(&json!({ token: { "subject": "ann" } }));
+    let digest = serde_json::to_string(&map.authenticate(token).unwrap().digest).unwrap();
+    assert_eq!((digest.len(), digest.contains(token)), (34, false));
 }

@@ -2,7 +2,7 @@
 //!
 //! Writers build `EventBody`. Readers of stored streams parse JSON instead, because they must accept unknown kinds.
 
-use ars_types::{SandboxKind, SandboxNetwork, StopMode, TreePlace, UnixMillis};
+use ars_types::{Cgroup, SandboxKind, SandboxNetwork, StopMode, TreePlace, UnixMillis};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -73,6 +73,9 @@ pub enum EventBody {
         /// Network of the commands, if the agent has a workspace.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         network: Option<SandboxNetwork>,
+        /// Control group of the commands, if the agent has a workspace.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cgroup: Option<Cgroup>,
         /// Place of the working tree, if the agent has one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tree: Option<TreePlace>,
@@ -372,7 +375,7 @@ pub enum SpanStatus {
 }
 
 impl EventBody {
-    /// Returns an answer whose text is its Markdown.
+    /// Returns an answer with its Markdown as text.
     pub fn answer(text: impl Into<String>) -> Self {
         Self::Answer { text: text.into(), raw: None }
     }

@@ -29,7 +29,7 @@ pub const SECRETS: [&str; 13] = [
     "SERVICE_INGRESS_TOKENS",
 ];
 /// Variables of the Worker's configuration.
-pub const VARIABLES: [&str; 12] = [
+pub const VARIABLES: [&str; 14] = [
     "PUBLIC_BASE_URL",
     "ACCESS_TEAM_DOMAIN",
     "ACCESS_AUD",
@@ -37,6 +37,8 @@ pub const VARIABLES: [&str; 12] = [
     "ANTHROPIC_BASE_URL",
     "OPENAI_BASE_URL",
     "SERVICE_CONFIG",
+    "CONFIG_HOSTS",
+    "CONFIG_SANDBOX",
     "GITHUB_APP_ID",
     "GITHUB_APP_INSTALLATION_ID",
     "GITHUB_BASE_URL",

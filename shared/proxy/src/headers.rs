@@ -3,7 +3,7 @@
 //! Names are compared without case, and underscores equal hyphens, as some servers read them. The runtime has already
 //! joined repeated headers and rejected obsolete line folds.
 
-use ars_wire::admin::SUBJECT_HEADER;
+use ars_wire::admin::{EDGE_SECRET_HEADER, SUBJECT_HEADER};
 
 use crate::environment::PEER_HEADER;
 
@@ -70,6 +70,7 @@ pub fn traceparent(mut random: [u8; TRACE_BYTES]) -> String {
 
 fn is_kept_from_the_bot(canonical: &str) -> bool {
     canonical == SUBJECT_HEADER
+        || canonical == EDGE_SECRET_HEADER
         || TRACE.contains(&canonical)
         || TRACE_PREFIXES.iter().any(|prefix| canonical.starts_with(prefix))
 }
@@ -99,6 +100,8 @@ mod tests {
             "X-ARS-Restart-Subject",
             "x_ars_restart_subject",
             "X_Ars-restart_SUBJECT",
+            "x-ars-edge-secret",
+            "X_Ars_Edge-SECRET",
             "traceparent",
             "TraceParent",
             "tracestate",

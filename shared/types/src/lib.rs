@@ -15,7 +15,7 @@ pub use id::{
     ChannelName, Generation, REF_MAX, RUN_ID_MAX, RefName, RepoSlug, RunId, StoreKey, ThreadKey, ThreadName,
 };
 pub use model_ref::{Effort, MODEL_MAX, ModelRef};
-pub use status::{RunStatus, SandboxKind, SandboxNetwork, StopMode, TreePlace, Visibility};
+pub use status::{Cgroup, RunStatus, SandboxKind, SandboxNetwork, StopMode, TreePlace, Visibility};
 
 /// Milliseconds since the Unix epoch, the only representation of time across crates.
 pub type UnixMillis = i64;

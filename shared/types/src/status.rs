@@ -73,6 +73,18 @@ words!(
 );
 
 words!(
+    /// Version of the control groups that limit the commands of a run.
+    Cgroup {
+        /// One hierarchy for all controllers.
+        V2 = "v2",
+        /// A hierarchy for each controller.
+        V1 = "v1",
+        /// No group can be made.
+        None = "none",
+    }
+);
+
+words!(
     /// Place of the working tree of a run.
     TreePlace {
         /// The disk of the bot.

@@ -52,6 +52,7 @@ fn redact_all(redactor: &Redactor, mut body: EventBody) -> EventBody {
             sandbox: _,
             sandbox_skipped,
             network: _,
+            cgroup: _,
             tree: _,
         } => {
             clean(agent);
@@ -83,9 +84,7 @@ fn redact_all(redactor: &Redactor, mut body: EventBody) -> EventBody {
             truncated: _,
             summary,
             meat_tokens: _,
-        } => {
-            [base_ref, diff].into_iter().chain(summary).for_each(clean);
-        }
+        } => [base_ref, diff].into_iter().chain(summary).for_each(clean),
         EventBody::PrDescription { description } => clean_map(redactor, description),
         EventBody::PrOpened { url, number: _, created: _ } => clean(url),
         EventBody::SpanStart { span_id, parent_span_id, name, attrs } => {

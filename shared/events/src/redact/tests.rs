@@ -366,6 +366,7 @@ fn every_event(text: &str) -> Vec<EventBody> {
             sandbox: None,
             sandbox_skipped: some(),
             network: None,
+            cgroup: None,
             tree: None,
         },
         EventBody::Assistant { text: text.into() },

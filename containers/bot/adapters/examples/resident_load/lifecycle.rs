@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ars_bot_adapters::residents::{PROBE_TIMEOUT, ResidentCall, ResidentTransport};
 use ars_bot_ports::Residents;
 use ars_resident::wire::{EngineView, Live, Route};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -16,6 +16,12 @@ use crate::{
 
 /// Interval at which the state of the resident is read.
 const POLL: Duration = Duration::from_millis(10);
+/// Time for a spare tree.
+const SPARE_TIMEOUT: Duration = Duration::from_secs(60);
+/// Time for the archive of the dependencies.
+const ARCHIVE_TIMEOUT: Duration = Duration::from_secs(60);
+/// Archives of a resident: mirror, checkout and dependencies.
+const ARCHIVES: u64 = 3;
 
 async fn view(residents: &dyn Residents) -> EngineView {
     let list = residents.list(&CancellationToken::new()).await.unwrap();
@@ -37,15 +43,46 @@ async fn until(residents: &dyn Residents, condition: impl Fn(&EngineView) -> boo
     }
 }
 
+/// Waits for a spare tree.
+pub async fn until_spare(residents: &dyn Residents) {
+    let waited = tokio::time::timeout(SPARE_TIMEOUT, until(residents, |view| view.has_spare)).await;
+    if waited.is_err() {
+        let view = view(residents).await;
+        panic!("no spare tree; the resident is {}: {:?}", view.state.as_str(), view.reason);
+    }
+}
+
 fn is_warm(view: &EngineView) -> bool {
     view.state.as_str() == "warm"
 }
 
-async fn debug(transport: &dyn ResidentTransport, op: &str) {
-    let body = json!({"op": op, "resource": RESOURCE}).to_string();
-    let call = ResidentCall { route: Route::Debug, resource: None, body, timeout: PROBE_TIMEOUT * 10 };
+/// Sends a request of an administrator and returns its answer.
+async fn send(transport: &dyn ResidentTransport, route: Route, body: &Value) -> String {
+    let body = body.to_string();
+    let call = ResidentCall { route, resource: None, body, timeout: PROBE_TIMEOUT * 10 };
     let answer = transport.send(call).await.unwrap();
     assert_eq!(answer.status, 200, "{}", answer.text);
+    answer.text
+}
+
+async fn debug(transport: &dyn ResidentTransport, op: &str) {
+    send(transport, Route::Debug, &json!({"op": op, "resource": RESOURCE})).await;
+}
+
+/// Waits until the dependencies have an archive, so that a restore includes them.
+async fn until_archived(transport: &dyn ResidentTransport) {
+    let archived = async {
+        loop {
+            let plan = send(transport, Route::Offboard, &json!({"resource": RESOURCE, "dryRun": true})).await;
+            let plan: Value = serde_json::from_str(&plan).unwrap();
+            if plan["wouldRemove"]["backupObjects"].as_u64() >= Some(ARCHIVES) {
+                return;
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    };
+    let waited = tokio::time::timeout(ARCHIVE_TIMEOUT, archived).await;
+    assert!(waited.is_ok(), "the dependencies have no archive");
 }
 
 /// Onboards the repository and returns once it is warm.
@@ -66,6 +103,7 @@ pub async fn refresh(residents: &dyn Residents, transport: &dyn ResidentTranspor
         if let Some(file) = change {
             origin.change(file, "{\"changed\": true}\n");
         }
+        until_spare(residents).await;
         let before = view(residents).await.last_refresh_at;
         let start = Instant::now();
         debug(transport, "refresh-now").await;
@@ -75,7 +113,7 @@ pub async fn refresh(residents: &dyn Residents, transport: &dyn ResidentTranspor
             for number in 0.. {
                 let thread = format!("refresh:{name}.{number}").replace('+', "-");
                 let (time, found) = timed(attach(residents, &thread)).await;
-                if matches!(found, Ok(Attached::Yes)) {
+                if matches!(found, Ok(Attached::Yes | Attached::Spare)) {
                     detach(residents, &thread).await.unwrap();
                 }
                 attaches.note((time, found));
@@ -90,8 +128,11 @@ pub async fn refresh(residents: &dyn Residents, transport: &dyn ResidentTranspor
     }
 }
 
-/// Measures a restore: the disk is lost, and an attach waits for its return.
+/// Measures a restore with its dependencies: the disk is lost, and an attach waits for its return.
 pub async fn restore(residents: &dyn Residents, transport: &dyn ResidentTransport) {
+    // The spare tree follows the removal of archives with older lockfiles.
+    until_spare(residents).await;
+    until_archived(transport).await;
     debug(transport, "stop-container").await;
     let (time, found) = timed(attach(residents, "restore:one")).await;
     let mut samples = Samples::default();

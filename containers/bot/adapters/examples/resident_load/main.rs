@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed measurement ends the program")]
 #![expect(clippy::print_stdout, reason = "the result")]
 
+mod checkpoints;
 mod lifecycle;
 mod origin;
 mod samples;
@@ -29,6 +30,7 @@ use futures::future::join_all;
 use serde_json::json;
 
 use self::{
+    checkpoints::checkpoint,
     origin::{Origin, Shape, git},
     samples::{Samples, timed},
     threads::{Attached, CALLS, attach, call, detach, operation},
@@ -64,19 +66,28 @@ fn disk(folder: &Path) -> u64 {
 
 /// Measures a number of threads at once. Returns the most bytes on the disk.
 async fn load(residents: &dyn Residents, data: &Path, count: usize, rounds: usize) -> u64 {
-    let [mut attaches, mut detaches, mut operations] = [(); 3].map(|()| Samples::default());
+    let [mut attaches, mut clones, mut detaches, mut operations] = [(); 4].map(|()| Samples::default());
     let mut calls = CALLS.map(|_| Samples::default());
+    let mut saved = [("checkpoint", Samples::default()), ("checkpoint, same", Samples::default())];
     let mut peak = 0;
     for round in 0..rounds {
         let names: Vec<String> = (0..count).map(|number| format!("load:{count}.{round}.{number}")).collect();
+        lifecycle::until_spare(residents).await;
         let found = join_all(names.iter().map(|name| timed(attach(residents, name)))).await;
-        let is_attached = |found: &Result<Attached, _>| matches!(found, Ok(Attached::Yes));
+        let is_attached = |found: &Result<Attached, _>| matches!(found, Ok(Attached::Yes | Attached::Spare));
         let attached: Vec<&String> =
             names.iter().zip(&found).filter(|(_, one)| is_attached(&one.1)).map(|(name, _)| name).collect();
-        found.into_iter().for_each(|one| attaches.note(one));
+        for one in found {
+            let samples = if matches!(one.1, Ok(Attached::Yes)) { &mut clones } else { &mut attaches };
+            samples.note(one);
+        }
         peak = peak.max(disk(data));
         for (route, samples) in CALLS.iter().zip(&mut calls) {
             let found = join_all(attached.iter().map(|name| timed(call(residents, *route, name)))).await;
+            found.into_iter().for_each(|one| samples.note(one));
+        }
+        for (_, samples) in &mut saved {
+            let found = join_all(attached.iter().map(|name| timed(checkpoint(residents, name)))).await;
             found.into_iter().for_each(|one| samples.note(one));
         }
         let found = join_all(attached.iter().map(|name| timed(detach(residents, name)))).await;
@@ -85,8 +96,12 @@ async fn load(residents: &dyn Residents, data: &Path, count: usize, rounds: usiz
         found.into_iter().for_each(|one| operations.note(one));
     }
     attaches.print(count, "attach");
+    clones.print(count, "attach, clone");
     for (route, samples) in CALLS.iter().zip(&calls) {
         samples.print(count, route.parts().0.trim_start_matches('/'));
+    }
+    for (name, samples) in &saved {
+        samples.print(count, name);
     }
     detaches.print(count, "detach");
     operations.print(count, "op");
@@ -110,7 +125,8 @@ async fn main() {
     let known = move |resource: &Resource| {
         Some(Repository { name: resource.slug().to_owned(), origin: path.clone() })
     };
-    let transport = LocalTransport::new(data.join("residents"), local, Arc::new(known), "bench".to_owned());
+    let transport =
+        LocalTransport::new(data.join("residents"), Arc::clone(&local), Arc::new(known), "bench".to_owned());
     let transport = Arc::new(transport);
     let residents = ResidentsClient::over(Arc::clone(&transport), PROBE_TIMEOUT * 10);
     let (time, ()) = timed(lifecycle::onboard(&residents, &install)).await;
@@ -124,5 +140,6 @@ async fn main() {
     }
     lifecycle::refresh(&residents, &*transport, &origin).await;
     lifecycle::restore(&residents, &*transport).await;
+    checkpoints::local(&local, &origin).await;
     println!("{}", json!({"threads": 0, "operation": "peak disk", "bytes": peak, "errors": 0}));
 }

@@ -21,10 +21,15 @@ impl Samples {
         Self { times: vec![time], ..Self::default() }
     }
 
+    /// Adds a success.
+    pub fn add(&mut self, time: Duration) {
+        self.times.push(time);
+    }
+
     /// Adds a call.
     pub fn note(&mut self, (time, result): (Duration, Result<Attached, ResidentsError>)) {
         match result {
-            Ok(Attached::Yes) => self.times.push(time),
+            Ok(Attached::Yes | Attached::Spare) => self.times.push(time),
             Ok(Attached::NoFreeUser) => self.refused += 1,
             Err(error) => {
                 eprintln!("{error}");

@@ -1,7 +1,7 @@
 //! The calls of one thread.
 
 use ars_bot_ports::{Residents, ResidentsError};
-use ars_resident::{refusal::Token, wire::Route};
+use ars_resident::{plan::TAKE_SPARE, refusal::Token, wire::Route};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -16,6 +16,8 @@ pub const CALLS: [Route; 3] = [Route::Exec, Route::Read, Route::Write];
 pub enum Attached {
     /// Its work.
     Yes,
+    /// An attach with the spare tree.
+    Spare,
     /// Nothing: all users serve other threads.
     NoFreeUser,
 }
@@ -31,6 +33,7 @@ pub fn request<T: DeserializeOwned>(fields: &Value) -> T {
 pub async fn attach(residents: &dyn Residents, thread: &str) -> Result<Attached, ResidentsError> {
     let body = request(&json!({"threadKey": thread, "refHint": "main"}));
     match residents.attach(&body, &CancellationToken::new()).await {
+        Ok(answer) if answer.trace.iter().any(|step| step.step == TAKE_SPARE) => Ok(Attached::Spare),
         Ok(_) => Ok(Attached::Yes),
         Err(ResidentsError::Refused(refusal)) if refusal.token() == Token::UserPoolExhausted => {
             Ok(Attached::NoFreeUser)

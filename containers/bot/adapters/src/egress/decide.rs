@@ -53,6 +53,8 @@ pub(super) enum Refused {
     Push { repository: String, agent: String },
     /// A push changes a ref that is no branch of the service.
     Ref(String),
+    /// A push deletes a branch.
+    Deletion(String),
     /// The run sent or received too much.
     Bytes,
 }
@@ -115,6 +117,7 @@ impl Refused {
             Self::Ref(name) => {
                 (format!("a push to {name}"), "agents push to branches `ars/<run id>/…` only", None)
             }
+            Self::Deletion(name) => (format!("a deletion of {name}"), "agents delete no branches", None),
             Self::Push { .. } | Self::Bytes => {
                 ("all hosts".into(), "the run transferred the maximum number of bytes", None)
             }

@@ -49,6 +49,11 @@ impl EgressSettings {
         scope.agent.is_some_and(|agent| agents.is_some_and(|agents| agents.iter().any(|one| one == agent)))
     }
 
+    /// Returns whether runs of an agent have more rights than those of others.
+    pub(crate) fn names_agent(&self, agent: &str) -> bool {
+        self.agents.contains_key(agent) || self.push.values().flatten().any(|one| one == agent)
+    }
+
     /// Returns the rules of a run.
     pub(super) fn rules(&self, scope: Scope<'_>) -> Vec<HostRule> {
         let registries = REGISTRIES.iter().filter(|_| self.registries);

@@ -12,6 +12,8 @@ use super::{answer::Problem, decide::Refused, limits::MAX_PUSH_COMMANDS_BYTES};
 const LENGTH: usize = 4;
 /// The start of the names of branches.
 const BRANCHES: &str = "refs/heads/";
+/// The digit of the id of no object, with which a push deletes a ref.
+const ABSENT: u8 = b'0';
 /// A capability by which a push asks the host for actions.
 const OPTIONS: &str = "push-options";
 const MALFORMED: Problem = Problem::Malformed("the commands of the push are not readable");
@@ -19,7 +21,7 @@ const MALFORMED: Problem = Problem::Malformed("the commands of the push are not 
 /// Reads the commands of a push and returns the bytes read.
 ///
 /// # Errors
-/// Returns why the push is not forwarded: each ref must be a branch of the service.
+/// Returns why the push is not forwarded: each ref must be a branch of the service, and none is deleted.
 pub(super) async fn commands(
     body: &mut (impl Stream<Item = io::Result<Bytes>> + Unpin + Send),
 ) -> Result<Bytes, Problem> {
@@ -71,8 +73,13 @@ fn check(line: &[u8]) -> Result<(), Problem> {
     match *words.as_slice() {
         ["shallow", id] if is_id(id) => Ok(()),
         [old, new, name] if is_id(old) && is_id(new) => {
-            let branch = name.strip_prefix(BRANCHES).and_then(run_of_branch);
-            branch.map(drop).ok_or_else(|| Problem::Refused(Refused::Ref(name.to_owned())))
+            if name.strip_prefix(BRANCHES).and_then(run_of_branch).is_none() {
+                return Err(Problem::Refused(Refused::Ref(name.to_owned())));
+            }
+            if new.bytes().all(|digit| digit == ABSENT) {
+                return Err(Problem::Refused(Refused::Deletion(name.to_owned())));
+            }
+            Ok(())
         }
         _ => Err(MALFORMED),
     }
@@ -89,6 +96,7 @@ mod tests {
     use super::*;
 
     const ID: &str = "0123456789012345678901234567890123456789";
+    const NONE: &str = "0000000000000000000000000000000000000000";
 
     fn line(text: &str) -> String {
         format!("{:04x}{text}", text.len() + LENGTH)
@@ -101,6 +109,7 @@ mod tests {
         let read = commands(&mut body).now_or_never().unwrap();
         read.map(|read| read.len()).map_err(|problem| match problem {
             Problem::Refused(Refused::Ref(_)) => "ref",
+            Problem::Refused(Refused::Deletion(_)) => "deletion",
             Problem::Malformed(_) => "malformed",
             _ => "other",
         })
@@ -118,6 +127,8 @@ mod tests {
             (format!("{}0000", to("refs/heads/main")), Err("ref")),
             (format!("{}0000", to("refs/tags/ars/r1")), Err("ref")),
             (format!("{good}{}0000", line(&format!("{ID} {ID} refs/heads/main"))), Err("ref")),
+            (format!("{}0000", line(&format!("{NONE} {ID} refs/heads/ars/r1"))), Ok(2 * LENGTH + 99)),
+            (format!("{}0000", line(&format!("{ID} {NONE} refs/heads/ars/r1"))), Err("deletion")),
             (
                 format!("{}0000", line(&format!("{ID} {ID} refs/heads/ars/r1\0push-options"))),
                 Err("malformed"),

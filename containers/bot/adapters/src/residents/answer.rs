@@ -84,9 +84,13 @@ mod tests {
 
     #[test]
     fn unknown_answer_is_a_failure_with_a_text() {
-        for (status, body) in
-            [(502, "<html>"), (500, r#"{"error":""}"#), (200, r#"{"stdout":1}"#), (500, "{}")]
-        {
+        for (status, body) in [
+            (502, "<html>"),
+            (500, r#"{"error":""}"#),
+            (200, r#"{"error":"","stdout":"","stderr":"","exitCode":127,"truncated":false}"#),
+            (200, r#"{"stdout":1}"#),
+            (500, "{}"),
+        ] {
             let Err(ResidentsError::Failed(text)) = answer(status, body) else { panic!("{body}") };
             assert!(!text.is_empty());
         }

@@ -46,6 +46,9 @@ pub(super) struct Note {
     /// The last checkpoint of the thread, while its tree has unsaved work.
     #[serde(default)]
     pub(super) saved: Option<Saved>,
+    /// The tree has no token, and nothing is pushed from it.
+    #[serde(default)]
+    pub(super) is_readonly: bool,
     /// The tree was removed. Work that it had is in the checkpoint.
     pub(super) is_released: bool,
 }

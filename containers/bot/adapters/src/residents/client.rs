@@ -205,3 +205,39 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         self.post(Route::Restore, request, CALL_TIMEOUT + MARGIN, cancel).await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::residents::ResidentResponse;
+
+    /// No answer ever comes.
+    struct Silent;
+
+    #[async_trait]
+    impl ResidentTransport for Silent {
+        async fn send(&self, _: ResidentCall) -> Result<ResidentResponse, ResidentsError> {
+            std::future::pending().await
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn answer_is_late_30_s_after_its_command() {
+        let client = ResidentsClient::over(Silent, PROBE_TIMEOUT);
+        for command_ms in [1_000, 1_200_000] {
+            let request = serde_json::from_value(json!({
+                "resource": "repo:acme/app", "threadKey": "load:1", "command": "true",
+                "timeoutMs": command_ms,
+            }));
+            let start = Instant::now();
+            let answer = client.exec(&request.unwrap(), &CancellationToken::new()).await;
+            assert!(matches!(&answer, Err(ResidentsError::Unreachable(_))), "{answer:?}");
+            let late_after = Duration::from_millis(command_ms) + Duration::from_secs(30);
+            let waited = start.elapsed();
+            assert!((late_after..late_after + Duration::from_secs(1)).contains(&waited), "{waited:?}");
+        }
+    }
+}

@@ -1,37 +1,77 @@
-//! The confinement of commands of residents on this machine: the sandbox and the proxy of local trees.
+//! The confinement of commands of residents on this machine: that of local trees.
 
-use std::{ffi::OsString, io, sync::Arc};
+use std::{
+    collections::HashMap,
+    ffi::OsString,
+    fs::File,
+    future::pending,
+    io::{self, PipeWriter},
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
 
 use ars_resident::daemon::RefusedHost;
-use ars_sandboxd::{Confine, Confined, Place};
+use ars_sandboxd::{Confine, Confined, Hold, Place, Started};
+use futures::future::BoxFuture;
 
 use crate::{
     egress::{Gate, RunEgress, Scope},
-    sandbox::{Access, Reach, Sandbox},
-    workspace::Commands,
+    sandbox::{Access, Membership, Reach, RunGroup, Sandbox},
+    workspace::{self, Commands, Input, Keeper, Program},
 };
 
 /// The confinement of the commands of one repository.
 pub(super) struct SandboxConfine {
-    pub(super) commands: Arc<Commands>,
+    commands: Arc<Commands>,
     /// Name and origin of the repository, which decide about the hosts of its commands.
-    pub(super) repository: String,
-    pub(super) origin: Option<String>,
+    repository: String,
+    origin: Option<String>,
+    /// The control groups of trees with a program in progress.
+    groups: Mutex<HashMap<PathBuf, Weak<RunGroup>>>,
 }
 
 /// The confinement of one program.
 struct SandboxedProgram {
     sandbox: Arc<Sandbox>,
     access: Access,
+    /// The control group of the programs of its tree.
+    group: Option<Arc<RunGroup>>,
     /// Its proxy, which ends with it.
     gate: Option<Gate>,
     /// The refusals of the proxy.
     egress: Option<Arc<RunEgress>>,
 }
 
+/// What lasts as long as a program.
+struct Held {
+    _keeper: Keeper,
+    membership: Option<Membership>,
+    _lifeline: Option<PipeWriter>,
+}
+
+impl SandboxConfine {
+    pub(super) fn new(commands: Arc<Commands>, repository: String, origin: Option<String>) -> Self {
+        Self { commands, repository, origin, groups: Mutex::default() }
+    }
+
+    /// Returns the control group of a tree, which is removed when none of its programs is in progress.
+    fn group_of(&self, tree: &Path) -> Option<Arc<RunGroup>> {
+        let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        groups.retain(|_, group| group.strong_count() > 0);
+        if let Some(group) = groups.get(tree).and_then(Weak::upgrade) {
+            return Some(group);
+        }
+        let group = self.commands.sandbox.group_of_run()?;
+        groups.insert(tree.to_owned(), Arc::downgrade(&group));
+        Some(group)
+    }
+}
+
 impl Confine for SandboxConfine {
     fn confine(&self, place: &Place) -> io::Result<Arc<dyn Confined>> {
         let Commands { sandbox, gate, egress, logins, .. } = &*self.commands;
+        // A step does not name the agent of its run, so the lists of agents allow nothing here.
         let scope = Scope { agent: None, repository: Some(&self.repository), origin: self.origin.as_deref() };
         let kind = gate.filter(|_| place.has_network);
         let egress = kind.map(|_| RunEgress::new(egress, scope, logins));
@@ -42,17 +82,30 @@ impl Confine for SandboxConfine {
             temporary: place.temporary.clone(),
             reach: Reach::of(gate.as_ref(), sandbox.network(), place.has_network),
         };
-        Ok(Arc::new(SandboxedProgram { sandbox: Arc::clone(sandbox), access, gate, egress }))
+        let group = place.writable.first().and_then(|tree| self.group_of(tree));
+        Ok(Arc::new(SandboxedProgram { sandbox: Arc::clone(sandbox), access, group, gate, egress }))
     }
 }
 
 impl Confined for SandboxedProgram {
-    fn words(&self) -> Vec<OsString> {
-        self.sandbox.arguments(&self.access)
+    fn command(&self, words: Vec<OsString>) -> Command {
+        workspace::command(&[self.sandbox.arguments(&self.access), words].concat())
     }
 
-    fn restrict_thread(&self) -> io::Result<()> {
-        self.sandbox.confine_this_thread(&self.access).map(drop)
+    fn start(
+        self: Arc<Self>,
+        command: Command,
+        input: Option<File>,
+    ) -> BoxFuture<'static, io::Result<Started>> {
+        let (access, sandbox) = (Some(self.access.clone()), Arc::clone(&self.sandbox));
+        let program = Program { command, access, sandbox, group: self.group.clone() };
+        Box::pin(async move {
+            let started = workspace::start(program, input.map_or(Input::Empty, Input::File)).await;
+            let workspace::Started { child, lifeline, keeper, membership } =
+                started.map_err(io::Error::other)?;
+            let held = Held { _keeper: keeper, membership, _lifeline: lifeline };
+            Ok(Started { child, hold: Box::new(held) })
+        })
     }
 
     fn variables(&self) -> Vec<(OsString, OsString)> {
@@ -68,5 +121,14 @@ impl Confined for SandboxedProgram {
             setting: refused.setting,
         };
         refused.map(report).collect()
+    }
+}
+
+impl Hold for Held {
+    fn watch(&self) -> BoxFuture<'_, ()> {
+        match &self.membership {
+            Some(membership) => Box::pin(membership.watch()),
+            None => Box::pin(pending()),
+        }
     }
 }

@@ -3,10 +3,10 @@
 //! One process at a time serves the residents of a data directory: it holds a lock of the kernel on their folder.
 
 use std::{
-    fs::{DirBuilder, File, TryLockError},
+    fs::{self, DirBuilder, File, TryLockError},
     io,
     os::unix::fs::DirBuilderExt as _,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -14,10 +14,12 @@ use ars_bot_ports::ResidentsError;
 use ars_resident::{
     names::Resource,
     refusal::{Refusal, Token},
-    wire::Route,
+    registry::RESIDENTS_MAX,
+    wire::{ResidentsAnswer, Route},
 };
 use ars_resident_local::{LocalResidents, Settings};
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 use tokio::{runtime::Handle, sync::OnceCell};
 
 use super::{
@@ -33,6 +35,10 @@ pub const RESIDENTS: &str = "residents";
 const LOCK: &str = "lock";
 /// The registry's file. Without it no repository was onboarded.
 const REGISTRY: &str = "registry.sqlite3";
+/// The file in the folder of a resident that had one, also after its removal.
+const ONBOARDED: &str = "onboarded";
+/// The status of an answer.
+const OK: u16 = 200;
 /// Permissions of the folder.
 const PRIVATE: u32 = 0o700;
 
@@ -46,6 +52,12 @@ pub struct LocalTransport {
     known: KnownRepositories,
     build: String,
     opened: OnceCell<Opened>,
+}
+
+/// The resource of a request.
+#[derive(Deserialize)]
+struct Named {
+    resource: Resource,
 }
 
 /// The served residents. They end before the lock does.
@@ -70,6 +82,24 @@ impl LocalTransport {
     /// Returns whether a repository was ever onboarded here.
     pub fn has_registry(&self) -> bool {
         self.folder.join(REGISTRY).exists()
+    }
+
+    /// Returns whether the repository has or had a resident here.
+    pub(super) fn had_resident(&self, resource: &Resource) -> bool {
+        self.folder.join(resource.slug()).join(ONBOARDED).exists()
+    }
+
+    /// Notes that the repository of an answered request has or had a resident.
+    async fn note_onboarded(&self, body: String) {
+        let Ok(Named { resource }) = serde_json::from_str(&body) else { return };
+        let folder = self.folder.join(resource.slug());
+        let noted = tokio::task::spawn_blocking(move || {
+            DirBuilder::new().recursive(true).mode(PRIVATE).create(&folder)?;
+            fs::write(folder.join(ONBOARDED), "")
+        });
+        if let Ok(Err(error)) = noted.await {
+            tracing::warn!(%error, resource = resource.as_str(), "a resident is not noted");
+        }
     }
 
     /// Opens the residents and continues their work, if there are any.
@@ -122,17 +152,15 @@ fn settings(
         origins: Arc::new(move |resource| known(resource).map(|repository| repository.origin)),
         confine: Arc::new(move |resource| {
             let repository = of_commands(resource);
-            Arc::new(SandboxConfine {
-                commands: Arc::clone(&commands),
-                origin: repository.as_ref().map(|known| known.origin.clone()),
-                repository: repository.map_or_else(|| resource.slug().to_owned(), |known| known.name),
-            })
+            let origin = repository.as_ref().map(|known| known.origin.clone());
+            let name = repository.map_or_else(|| resource.slug().to_owned(), |known| known.name);
+            Arc::new(SandboxConfine::new(Arc::clone(&commands), name, origin))
         }),
     }
 }
 
 /// Locks the folder. The kernel releases the lock when this process is killed.
-fn lock(folder: &std::path::Path) -> Result<File, String> {
+fn lock(folder: &Path) -> Result<File, String> {
     let opened = || -> io::Result<File> {
         DirBuilder::new().recursive(true).mode(PRIVATE).create(folder)?;
         File::options().create(true).truncate(false).write(true).open(folder.join(LOCK))
@@ -150,18 +178,31 @@ fn lock(folder: &std::path::Path) -> Result<File, String> {
 #[async_trait]
 impl ResidentTransport for LocalTransport {
     async fn send(&self, call: ResidentCall) -> Result<ResidentResponse, ResidentsError> {
-        if self.opened.get().is_none() && !self.has_registry() && asks_for_one(call.route) {
-            let refusal = Refusal::new(Token::NotOnboarded, "this machine has no residents");
-            let text = serde_json::to_string(&refusal);
-            let text = text.map_err(|error| ResidentsError::Failed(error.to_string()))?;
-            return Ok(ResidentResponse { status: refusal.status(), text });
+        if self.opened.get().is_none() && !self.has_registry() {
+            // Nothing is opened or created for them.
+            if asks_for_one(call.route) {
+                let refusal = Refusal::new(Token::NotOnboarded, "this machine has no residents");
+                return response(refusal.status(), &refusal);
+            }
+            if call.route == Route::Residents {
+                return response(OK, &ResidentsAnswer::new(Vec::new(), RESIDENTS_MAX, None));
+            }
         }
         let opened = self.open().await?;
+        let noted = matches!(call.route, Route::Onboard | Route::Offboard).then(|| call.body.clone());
         let reply = opened.residents.send(call.route, call.resource, call.body).await;
         let ended = || ResidentsError::Unreachable("the thread of the residents ended".to_owned());
         let reply = reply.ok_or_else(ended)?;
+        if let Some(body) = noted.filter(|_| (200..300).contains(&reply.status)) {
+            self.note_onboarded(body).await;
+        }
         Ok(ResidentResponse { status: reply.status, text: reply.body.to_string() })
     }
+}
+
+fn response(status: u16, answer: &impl Serialize) -> Result<ResidentResponse, ResidentsError> {
+    let text = serde_json::to_string(answer).map_err(|error| ResidentsError::Failed(error.to_string()))?;
+    Ok(ResidentResponse { status, text })
 }
 
 /// Returns whether a route concerns a resident that must exist.

@@ -5,6 +5,7 @@
 //! local disk, and `workspace` works on the former.
 
 mod answer;
+mod auto;
 mod bindings;
 mod client;
 mod confine;
@@ -15,9 +16,12 @@ mod select;
 mod tokens;
 mod transport;
 mod tree;
+#[cfg(test)]
+mod tree_tests;
 mod worker;
 mod workspace;
 
+pub use auto::AutoOnboarding;
 pub use client::{PROBE_TIMEOUT, ResidentsClient};
 pub use local::{KnownRepositories, LocalTransport, RESIDENTS};
 pub use select::{ResidentPlaces, ResidentWorkspaces, ResourceOf};

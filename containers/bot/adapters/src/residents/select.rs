@@ -11,8 +11,8 @@ use std::{
 };
 
 use ars_bot_ports::{
-    Checkpoint, CommandSandbox, OpenFor, Placement, Repository, Residents, ResidentsError, Workspace,
-    WorkspaceError, WorkspaceProvider, WorkspaceRequest,
+    Checkpoint, CommandSandbox, OpenFor, Placement, Repository, Residents, ResidentsError, TreeAccess,
+    Workspace, WorkspaceError, WorkspaceProvider, WorkspaceRequest,
 };
 use ars_resident::{
     names::{Resource, Sha},
@@ -25,6 +25,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    auto::AutoOnboarding,
     bindings::{Note, Notes},
     tree::{ResidentTree, short, was_made},
     workspace::ResidentWorkspace,
@@ -37,6 +38,8 @@ const UNREACHABLE_PAUSE: Duration = Duration::from_secs(30);
 const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
 /// A branch that stands for an unknown one until the tree is attached.
 const NO_BRANCH: &str = "HEAD";
+/// The end of the origin of a tree without a token.
+const OF_MIRROR: &str = "/mirror";
 /// The text about a tree that is made again.
 const TREE_LOST: &str = "the earlier working tree is not on the resident any more";
 /// The error of a tree that a resident does not have any more.
@@ -63,6 +66,7 @@ pub struct ResidentWorkspaces {
     residents: Arc<dyn Residents>,
     places: ResidentPlaces,
     notes: Notes,
+    onboarding: Option<Arc<AutoOnboarding>>,
     /// The end of the pause after a failed probe, with its reason.
     unreachable: Mutex<Option<(Instant, String)>>,
 }
@@ -77,6 +81,17 @@ enum Unfit {
     Failed(WorkspaceError),
 }
 
+impl Unfit {
+    /// Returns the error of a thread that must not work elsewhere.
+    fn into_error(self) -> WorkspaceError {
+        match self {
+            Self::Failed(error) => error,
+            Self::NotNow(reason) => WorkspaceError::Infra(format!("{reason}: try again later")),
+            Self::NotOnboarded => WorkspaceError::Infra(TREE_GONE.to_owned()),
+        }
+    }
+}
+
 impl ResidentWorkspaces {
     /// Makes the provider. Notes about threads are in the data directory.
     pub fn new(
@@ -85,7 +100,15 @@ impl ResidentWorkspaces {
         places: ResidentPlaces,
         data_dir: &Path,
     ) -> Self {
-        Self { local, residents, places, notes: Notes::of(data_dir), unreachable: Mutex::default() }
+        let notes = Notes::of(data_dir);
+        Self { local, residents, places, notes, onboarding: None, unreachable: Mutex::default() }
+    }
+
+    /// Onboards repositories that runs work on.
+    #[must_use]
+    pub fn with_onboarding(mut self, onboarding: AutoOnboarding) -> Self {
+        self.onboarding = Some(Arc::new(onboarding));
+        self
     }
 
     async fn note(&self, thread: &ThreadKey) -> Result<Option<Note>, WorkspaceError> {
@@ -126,6 +149,9 @@ impl ResidentWorkspaces {
                 OpenFor::Run | OpenFor::Resume => self.restart(note, request, cancel).await,
             };
         }
+        if note.is_readonly && request.access == TreeAccess::Write && request.purpose != OpenFor::View {
+            return self.start(note, request, None, cancel).await.map_err(Unfit::into_error);
+        }
         let tree = self.tree(request.thread, note, OpenFor::View);
         let found = tree.text("git rev-parse --verify --quiet HEAD || true", cancel).await;
         let note = tree.note();
@@ -164,12 +190,8 @@ impl ResidentWorkspaces {
         };
         match (is_gone, request.purpose) {
             (true, OpenFor::Run) => self.restart_with(note, request, Some(TREE_LOST), cancel).await,
-            (true, OpenFor::Resume) if note.saved.is_some() => {
-                self.start(note, request, Some(TREE_LOST), cancel).await.map_err(|unfit| match unfit {
-                    Unfit::Failed(error) => error,
-                    Unfit::NotNow(reason) => WorkspaceError::Infra(format!("{reason}: try again later")),
-                    Unfit::NotOnboarded => WorkspaceError::Infra(TREE_GONE.to_owned()),
-                })
+            (true, OpenFor::Resume) if note.saved.is_some() || note.pushed.is_some() => {
+                self.start(note, request, Some(TREE_LOST), cancel).await.map_err(Unfit::into_error)
             }
             (true, _) => Err(WorkspaceError::Infra(TREE_GONE.to_owned())),
             (false, _) => Err(error),
@@ -195,6 +217,7 @@ impl ResidentWorkspaces {
     ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
         let own = note.repository();
         let first = note.git_ref.clone();
+        let has_saved = note.saved.is_some();
         let request = WorkspaceRequest {
             repository: request.repository.or(request.own).or(Some(&own)),
             git_ref: request.git_ref.or(first.as_ref()),
@@ -202,6 +225,8 @@ impl ResidentWorkspaces {
         };
         match self.start(note, request, lost, cancel).await {
             Ok(workspace) => Ok(workspace),
+            // The note is the way to the saved work.
+            Err(unfit @ Unfit::NotNow(_)) if has_saved => Err(unfit.into_error()),
             Err(Unfit::Failed(error)) => Err(error),
             Err(unfit) => {
                 let (notes, thread) = (self.notes.clone(), request.thread.clone());
@@ -227,6 +252,8 @@ impl ResidentWorkspaces {
     ) -> Result<Arc<dyn Workspace>, Unfit> {
         let status = self.probe(&note.resource, cancel).await?;
         let hint = request.git_ref.or(Some(&note.bound)).filter(|hint| hint.as_str() != NO_BRANCH).cloned();
+        // The tree of another mode is replaced by the resident, after it was saved.
+        let note = Note { is_readonly: request.access == TreeAccess::Read, ..note };
         let tree = self.tree(request.thread, note, request.purpose);
         let answer = tree.attach(hint.as_ref(), cancel).await.map_err(|error| match error {
             ResidentsError::Cancelled => Unfit::Failed(WorkspaceError::Cancelled),
@@ -240,7 +267,8 @@ impl ResidentWorkspaces {
         }
         let returned = tree.adopt(&answer, cancel).await.map_err(Unfit::Failed)?;
         let extra = lost.filter(|_| was_made(&answer));
-        if extra.is_some() && request.purpose == OpenFor::Resume && returned.is_none() {
+        let has_work = returned.is_some() || tree.note().pushed.is_some();
+        if extra.is_some() && request.purpose == OpenFor::Resume && !has_work {
             return Err(Unfit::Failed(WorkspaceError::Infra(TREE_GONE.to_owned())));
         }
         let place = tree.place(&answer, returned.as_ref());
@@ -302,6 +330,29 @@ impl ResidentWorkspaces {
     }
 }
 
+impl ResidentWorkspaces {
+    /// Opens a local tree of a repository without a resident, which may get one for later threads.
+    async fn open_and_onboard(
+        &self,
+        resource: Resource,
+        repository: &Repository,
+        request: WorkspaceRequest<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
+        let offered = self.onboarding.as_ref().and_then(|onboarding| {
+            let why = onboarding.offer(repository, &resource)?;
+            Some((onboarding, why))
+        });
+        let Some((onboarding, why)) = offered else {
+            // On one machine a repository without a resident is usual, so it needs no text.
+            return self.local.open(request, cancel).await;
+        };
+        let tree = self.local.open_with_note(request, Some(local_note(&why)), cancel).await?;
+        onboarding.begin(resource, Arc::clone(&tree));
+        Ok(tree)
+    }
+}
+
 /// Returns the text about a local tree of a repository with a resident.
 fn local_note(why: &str) -> String {
     ars_events::clean(&format!("local working tree: {why}"), 300)
@@ -343,7 +394,7 @@ impl WorkspaceProvider for ResidentWorkspaces {
         // The tree of a review has no branch.
         let script = "b=$(git symbolic-ref --short -q HEAD || git symbolic-ref --short refs/remotes/origin/HEAD | sed \
                       's,^origin/,,'); [ \"$b\" ] || exit 1; echo \"$b\"; git merge-base HEAD \
-                      \"refs/remotes/origin/$b\" || git rev-parse HEAD";
+                      \"refs/remotes/origin/$b\" || git rev-parse HEAD; git remote get-url origin";
         let text = match tree.text(script, &CancellationToken::new()).await {
             Ok(text) => text,
             Err(WorkspaceError::Infra(text)) if needs_attach(&text) => return Ok(false),
@@ -353,8 +404,9 @@ impl WorkspaceProvider for ResidentWorkspaces {
         let bound = lines.next().and_then(|line| RefName::parse(line.trim()).ok());
         let base = lines.next().and_then(|line| Sha::parse(line.trim()).ok());
         let (Some(bound), Some(base)) = (bound, base) else { return Ok(false) };
+        let is_readonly = lines.next().is_some_and(|origin| origin.trim().ends_with(OF_MIRROR));
         let (notes, thread) = (self.notes.clone(), thread.clone());
-        blocking(move || notes.write(&thread, &Note { bound, base, ..note })).await?;
+        blocking(move || notes.write(&thread, &Note { bound, base, is_readonly, ..note })).await?;
         Ok(true)
     }
 
@@ -382,14 +434,18 @@ impl WorkspaceProvider for ResidentWorkspaces {
             (OpenFor::Run, Some(repository)) if !self.local.has(request.thread).await? => repository,
             _ => return self.local.open(request, cancel).await,
         };
-        let Some(note) = new_note(&self.places, repository, request.git_ref) else {
-            return self.local.open(request, cancel).await;
-        };
+        // A step of a resident does not name the agent of its run, so its commands would not have the agent's hosts.
+        let is_named =
+            self.places.are_local && request.agent.is_some_and(|agent| self.local.names_agent(agent));
+        let note = new_note(&self.places, repository, request.git_ref).filter(|_| !is_named);
+        let Some(note) = note else { return self.local.open(request, cancel).await };
+        let resource = note.resource.clone();
         let why = match self.start(note, request, None, cancel).await {
             Ok(workspace) => return Ok(workspace),
             Err(Unfit::Failed(error)) => return Err(error),
-            // On one machine a repository without a resident is the usual case.
-            Err(Unfit::NotOnboarded) if self.places.are_local => None,
+            Err(Unfit::NotOnboarded) if self.places.are_local => {
+                return self.open_and_onboard(resource, repository, request, cancel).await;
+            }
             Err(Unfit::NotOnboarded) => Some(format!(
                 "{name} has no resident; `repo onboard {name}` keeps it warm",
                 name = repository.name
@@ -411,6 +467,7 @@ fn new_note(places: &ResidentPlaces, repository: &Repository, git_ref: Option<&R
         base: Sha::parse(NO_COMMIT).ok()?,
         pushed: None,
         saved: None,
+        is_readonly: false,
         is_released: false,
     })
 }

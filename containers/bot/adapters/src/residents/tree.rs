@@ -278,11 +278,12 @@ impl ResidentTree {
         git_ref: Option<&RefName>,
         cancel: &CancellationToken,
     ) -> Result<AttachAnswer, ResidentsError> {
+        let Note { resource, is_readonly, .. } = self.note();
         let mut request = AttachRequest {
-            resource: self.note().resource,
+            resource,
             thread_key: self.thread.clone(),
             ref_hint: git_ref.cloned(),
-            readonly: false,
+            readonly: is_readonly,
             sha: None,
         };
         match self.residents.attach(&request, cancel).await {
@@ -308,8 +309,13 @@ impl ResidentTree {
         let request = PushRequest { resource, thread_key, sha: sha.clone(), branch: branch.clone() };
         let answer = self.file_call(cancel, || Box::pin(self.residents.push(&request, cancel))).await?;
         if answer.pushed {
-            // The code host has newer commits than the last checkpoint.
-            self.store(Note { pushed: Some(Pushed { branch, sha }), saved: None, ..self.note() }).await?;
+            self.store(Note { pushed: Some(Pushed { branch, sha }), ..self.note() }).await?;
+            // The last checkpoint may have pushed commits only, or files beside them.
+            if let Some(saved) = self.note().saved
+                && let Err(error) = self.checkpoint(&saved.run, cancel).await
+            {
+                tracing::warn!(%error, "a tree was not saved again after a push");
+            }
         }
         Ok(answer)
     }

@@ -258,7 +258,8 @@ impl Workspace for ResidentWorkspace {
         let (output, is_cut) = output.into_text();
         let truncated = is_cut || answer.truncated;
         let refused = self.new_refused(answer.refused);
-        Ok(ExecOutcome { exit_code: answer.exit_code, output, truncated, timed_out, refused })
+        let reached = Vec::new();
+        Ok(ExecOutcome { exit_code: answer.exit_code, output, truncated, timed_out, refused, reached })
     }
 
     async fn git(

@@ -15,6 +15,7 @@ use super::{
     bubblewrap::Bubblewrap,
     confinement::Sandbox,
     folders::Folders,
+    groups::Groups,
     programs::TRUSTED_PATH,
     ruleset::Features,
 };
@@ -41,7 +42,8 @@ pub(crate) fn choose(settings: &SandboxSettings, folders: &Folders) -> Result<Sa
         match candidate(kind, settings, folders, features) {
             Ok(sandbox) => {
                 let skipped = (!problems.is_empty()).then(|| shortened(&problems.join("; ")));
-                return Ok(Sandbox { skipped, ..sandbox });
+                let groups = Groups::find(settings.limits);
+                return Ok(Sandbox { skipped, groups, ..sandbox });
             }
             Err(problem) => problems.push(format!("{kind}: {problem}")),
         }
@@ -58,7 +60,9 @@ fn candidate(
     let network = settings.network_in(kind);
     let (folders, entry) = (folders.clone(), settings.entry.clone());
     let (bubblewrap, skipped) = (Bubblewrap::default(), None);
-    let mut sandbox = Sandbox { kind, network, folders, features, bubblewrap, entry, skipped };
+    // Looked for once a kind is chosen.
+    let groups = Groups::none("not looked for");
+    let mut sandbox = Sandbox { kind, network, folders, features, bubblewrap, entry, skipped, groups };
     match kind {
         SandboxKind::None if rustix::process::geteuid().is_root() => Err("refused as root".into()),
         SandboxKind::None if network != SandboxNetwork::Open => {
@@ -74,7 +78,7 @@ fn candidate(
             Err("the path of the service's own program is not known".into())
         }
         SandboxKind::Bubblewrap => {
-            let missing = || format!("bwrap is not in {TRUSTED_PATH}");
+            let missing = || format!("bwrap is missing (`apt install bubblewrap`), or not in {TRUSTED_PATH}");
             sandbox.bubblewrap = Bubblewrap::find().ok_or_else(missing)?;
             proven(sandbox)
         }

@@ -1,12 +1,20 @@
 //! A chosen sandbox.
 
-use std::{ffi::OsString, io, path::PathBuf};
+use std::{ffi::OsString, io, path::PathBuf, sync::Arc};
 
-use ars_types::{SandboxKind, SandboxNetwork};
+use ars_types::{Cgroup, SandboxKind, SandboxNetwork};
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_no_new_privs};
 
 use super::{
-    access::Access, bubblewrap, bubblewrap::Bubblewrap, calls, folders::Folders, ruleset, ruleset::Features,
+    access::{Access, Reach},
+    bubblewrap,
+    bubblewrap::Bubblewrap,
+    calls,
+    calls::AbstractSockets,
+    folders::Folders,
+    groups::{Groups, RunGroup},
+    ruleset,
+    ruleset::Features,
 };
 
 /// The processes that a restricted thread can signal.
@@ -38,6 +46,8 @@ pub(crate) struct Sandbox {
     pub(super) entry: Option<PathBuf>,
     /// Why stronger kinds were skipped.
     pub(super) skipped: Option<String>,
+    /// The control groups of runs.
+    pub(super) groups: Groups,
 }
 
 impl Sandbox {
@@ -54,6 +64,21 @@ impl Sandbox {
     /// Returns why stronger kinds were skipped.
     pub(crate) fn skipped(&self) -> Option<String> {
         self.skipped.clone()
+    }
+
+    /// Returns the version of the control groups of runs.
+    pub(crate) fn cgroup(&self) -> Cgroup {
+        self.groups.version()
+    }
+
+    /// Returns why runs have no control groups.
+    pub(crate) fn no_cgroup(&self) -> Option<&str> {
+        self.groups.obstacle()
+    }
+
+    /// Returns the control group of a run.
+    pub(crate) fn group_of_run(&self) -> Option<Arc<RunGroup>> {
+        self.groups.of_run()
     }
 
     /// Returns what commands can do although they are confined.
@@ -85,6 +110,15 @@ impl Sandbox {
         }
     }
 
+    /// Returns the abstract sockets that a program in the namespaces reaches.
+    /// With the network of the machine it has no network namespace, so only Landlock separates them.
+    fn abstract_sockets(&self, access: &Access) -> AbstractSockets {
+        match access.reach {
+            Reach::Machine if !self.features.scopes => AbstractSockets::Shared,
+            Reach::Machine | Reach::Proxy(_) | Reach::Nothing => AbstractSockets::Separate,
+        }
+    }
+
     /// Takes every right from this thread that the program must not have.
     pub(crate) fn confine_this_thread(&self, access: &Access) -> io::Result<Domain> {
         set_no_new_privs(true)?;
@@ -93,7 +127,7 @@ impl Sandbox {
                 if self.features.scopes {
                     ruleset::restrict_scopes()?;
                 }
-                calls::filter_keys()?;
+                calls::filter_beside_namespaces(self.abstract_sockets(access))?;
             }
             SandboxKind::Landlock => {
                 ruleset::restrict(&self.folders, access, self.features)?;

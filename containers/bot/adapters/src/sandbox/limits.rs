@@ -14,13 +14,31 @@ const MAX_OPEN_FILES: u64 = 65_536;
 /// Root has no such limit.
 const MAX_USER_PROCESSES: u64 = 8_192;
 /// Share of the machine's memory that one process of a command may allocate, in quarters.
+/// Where a run has a control group, its processes together may not allocate more.
 const MAX_MEMORY_QUARTERS: u64 = 3;
+/// Processes and threads of a run, where it has a control group.
+const MAX_RUN_PROCESSES: u64 = 1_024;
 /// The adjustment that makes the kernel kill a command first when memory runs out.
 const KILLED_FIRST: &str = "1000";
 /// Looks at a program that is starting.
 const START_LOOKS: u32 = 1_000;
 /// Time between two of them.
 const START_LOOK: Duration = Duration::from_millis(1);
+
+/// The limits of the processes of a run together. They need a control group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunLimits {
+    /// Bytes of memory.
+    pub memory_bytes: Option<u64>,
+    /// Processes and threads.
+    pub processes: Option<u64>,
+}
+
+impl Default for RunLimits {
+    fn default() -> Self {
+        Self { memory_bytes: max_memory_bytes(), processes: Some(MAX_RUN_PROCESSES) }
+    }
+}
 
 /// Limits a program that was started and waits for its first input.
 /// A limit is never raised above this process's own.
@@ -30,7 +48,7 @@ pub(crate) async fn limit(program: Pid) -> std::io::Result<()> {
         (Resource::Fsize, Some(MAX_FILE_BYTES)),
         (Resource::Nofile, Some(MAX_OPEN_FILES)),
         (Resource::Nproc, Some(MAX_USER_PROCESSES)),
-        (Resource::Data, memory_bytes().map(|bytes| bytes / 4 * MAX_MEMORY_QUARTERS)),
+        (Resource::Data, max_memory_bytes()),
     ];
     for (resource, maximum) in limits {
         let Some(maximum) = maximum else { continue };
@@ -55,9 +73,9 @@ async fn kill_first(program: Pid) {
     }
 }
 
-/// Returns the memory of the machine.
-fn memory_bytes() -> Option<u64> {
+/// Returns the bytes of this machine's memory that a process, and a run, may allocate.
+fn max_memory_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kib| kib << 10)
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kib| (kib << 10) / 4 * MAX_MEMORY_QUARTERS)
 }

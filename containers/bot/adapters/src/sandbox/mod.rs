@@ -2,7 +2,8 @@
 //!
 //! Three kinds, chosen once at the start (`choose`). Bubblewrap gives a program its own namespaces with only the
 //! folders of `folders`. Landlock and a filter of system calls restrict the thread that starts the program. `none`
-//! confines nothing and must be configured. Limits of resources apply to every kind.
+//! confines nothing and must be configured. Limits of resources apply to every kind: those of each process, and where
+//! the kernel lets the service make control groups (`groups`), those of a run as a whole.
 
 mod access;
 mod bubblewrap;
@@ -10,11 +11,13 @@ mod calls;
 mod choose;
 mod confinement;
 mod folders;
+mod groups;
 mod limits;
 mod programs;
 mod ruleset;
 mod settings;
 
+pub use limits::RunLimits;
 pub use programs::{TRUSTED_PATH, trusted};
 pub use settings::SandboxSettings;
 
@@ -22,4 +25,5 @@ pub(crate) use access::{Access, Reach};
 pub(crate) use choose::choose;
 pub(crate) use confinement::{Domain, Sandbox, give_up_capabilities};
 pub(crate) use folders::Folders;
+pub(crate) use groups::{Membership, RunGroup};
 pub(crate) use limits::limit;

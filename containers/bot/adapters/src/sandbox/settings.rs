@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use ars_types::{SandboxKind, SandboxNetwork};
 
+use super::limits::RunLimits;
 use crate::egress::EgressSettings;
 
 /// How commands are confined.
@@ -19,6 +20,8 @@ pub struct SandboxSettings {
     pub entry: Option<PathBuf>,
     /// More folders and files that commands may read and execute.
     pub readable: Vec<PathBuf>,
+    /// The limits of a run as a whole.
+    pub limits: RunLimits,
 }
 
 impl SandboxSettings {

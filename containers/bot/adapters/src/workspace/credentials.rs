@@ -10,7 +10,7 @@ use crate::logins::Login;
 const HELPER: &str = "!f() { if test \"$1\" = get; then cat <&4; fi; }; f";
 
 /// The login of an HTTP address.
-pub(super) struct Credentials {
+pub(crate) struct Credentials {
     /// Scheme and host of the address.
     site: String,
     login: Login,

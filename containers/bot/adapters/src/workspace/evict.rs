@@ -187,7 +187,7 @@ impl GitWorkspaces {
         let Some(meta) = meta.filter(|meta| meta.origin.is_some() && meta.repository.is_some()) else {
             return Ok(None);
         };
-        let git = Git { programs, place, cancel: &CancellationToken::new() };
+        let git = Git { programs, place, cancel: &CancellationToken::new(), group: None };
         let checked = match is_clean(&git, meta.base.as_deref()).await {
             // The thread's next tree continues from its last state, such as a branch that was pushed.
             Ok(true) => self.save_last(programs, name, meta).await.map(Some),

@@ -5,7 +5,7 @@
 //! command wrote into `.git/config` still runs when a call of the agent's compares files. It runs in the sandbox of that
 //! command, without network. The diff for people runs none (`diff`).
 
-use std::{ffi::OsStr, fs, io, path::Path, process::Command, time::Duration};
+use std::{ffi::OsStr, fs, io, path::Path, process::Command, sync::Arc, time::Duration};
 
 use ars_bot_ports::WorkspaceError;
 use tokio_util::sync::CancellationToken;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     capture::Capture, credentials::Credentials, process, programs::Programs, programs::Script, start::Program,
 };
-use crate::logins::without_userinfo;
+use crate::{logins::without_userinfo, sandbox::RunGroup};
 
 /// Settings before every subcommand.
 const SAFE_SETTINGS: &[&str] = &[
@@ -49,6 +49,8 @@ pub(super) struct Git<'a> {
     pub(super) place: &'a Path,
     /// Cancels a call.
     pub(super) cancel: &'a CancellationToken,
+    /// The control group of the run.
+    pub(super) group: Option<&'a Arc<RunGroup>>,
 }
 
 /// One call's limits.
@@ -149,10 +151,12 @@ impl Git<'_> {
     /// Runs a call that may request these credentials.
     pub(super) async fn run_with(
         &self,
-        program: Program,
+        mut program: Program,
         credentials: Option<&Credentials>,
         limits: Limits,
     ) -> Result<GitOutput, WorkspaceError> {
+        // Git in a tree runs programs that the tree's configuration names.
+        program.group = self.group.filter(|_| program.access.is_some()).cloned();
         let mut output = Capture::start(limits.output);
         let mut errors = Capture::both_ends(WORDS_LIMIT);
         let ended =

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     capture::Capture,
-    checkpoint::{Mirror, Saved, Saving},
+    checkpoint::{LastSaved, Mirror, Saving},
     diff,
     files::Files,
     git::{CALL_TIMEOUT, Git, Limits},
@@ -29,7 +29,10 @@ use super::{
     remote::Remote,
     search,
 };
-use crate::egress::{Gate, RunEgress};
+use crate::{
+    egress::{Gate, RunEgress},
+    sandbox::RunGroup,
+};
 
 /// A tree, the home of its commands, and its origin.
 pub(super) struct LocalWorkspace {
@@ -40,7 +43,7 @@ pub(super) struct LocalWorkspace {
     pub(super) repository: Option<String>,
     pub(super) base: Option<String>,
     /// The last checkpoint.
-    pub(super) saved: tokio::sync::Mutex<Option<Saved>>,
+    pub(super) saved: tokio::sync::Mutex<LastSaved>,
     /// The name of the checkpoint from which the tree was made again.
     pub(super) restored_from: Option<String>,
     /// The former tree was evicted.
@@ -53,6 +56,8 @@ pub(super) struct LocalWorkspace {
     pub(super) meta: (PathBuf, String),
     pub(super) code_host: Option<Arc<dyn CodeHost>>,
     pub(super) egress: Arc<RunEgress>,
+    /// The control group of the run, or of the reader, that opened the tree.
+    pub(super) group: Option<Arc<RunGroup>>,
     /// Keeps the tree from being evicted.
     pub(super) in_use: InUse,
     /// Why the tree is here and not on a resident.
@@ -69,7 +74,7 @@ impl Drop for LocalWorkspace {
 
 impl LocalWorkspace {
     fn git<'a>(&'a self, cancel: &'a CancellationToken) -> Git<'a> {
-        Git { programs: &self.programs, place: &self.place, cancel }
+        Git { programs: &self.programs, place: &self.place, cancel, group: self.group.as_ref() }
     }
 
     fn remote<'a>(&'a self, cancel: &'a CancellationToken) -> Result<Remote<'a>, WorkspaceError> {
@@ -122,6 +127,8 @@ impl Workspace for LocalWorkspace {
         cancel: &CancellationToken,
     ) -> Result<Option<Checkpoint>, WorkspaceError> {
         let mut last = self.saved.lock().await;
+        // A checkpoint that fails leaves nothing to start from.
+        let kept = last.kept.take();
         let (data, name) = self.meta.clone();
         let mirror = Mirror::of(&data, self.origin.as_deref(), &name);
         let saving = Saving {
@@ -130,18 +137,24 @@ impl Workspace for LocalWorkspace {
             mirror: &mirror,
             run,
             base: self.base.as_deref(),
-            last: last.as_ref(),
+            last: last.saved.as_ref(),
         };
-        let Some((saved, is_new)) = saving.save().await? else { return Ok(None) };
+        let outcome = saving.save(kept).await?;
+        last.kept = outcome.kept;
+        let Some((saved, is_new)) = outcome.saved else { return Ok(None) };
         if is_new {
             let noted = saved.clone();
             self.blocking(move |_| Meta::set_checkpoint(&data, &name, noted)).await?;
         }
-        Ok(Some(last.insert(saved).checkpoint(is_new)))
+        Ok(Some(last.saved.insert(saved).checkpoint(is_new)))
     }
 
     fn origin(&self) -> Option<&str> {
         self.origin.as_deref()
+    }
+
+    fn base(&self) -> Option<String> {
+        self.base.clone()
     }
 
     async fn pushed_branch(&self) -> Option<RefName> {
@@ -197,12 +210,14 @@ impl Workspace for LocalWorkspace {
             None => None,
         };
         let mut program = self.programs.of_agent("bash", &self.place, gate.as_ref());
+        program.group.clone_from(&self.group);
         program.command.arg("-c").arg(request.command).current_dir(self.place.join("tree"));
         let mut output = Capture::both_ends(request.output_limit);
         let ended = process::run(program, None, request.timeout, &mut output, None, cancel).await?;
         let (output, truncated) = output.into_text();
         let refused = self.egress.take_refused();
-        Ok(ExecOutcome { exit_code: ended.exit_code, output, truncated, timed_out: ended.timed_out, refused })
+        let process::Ended { exit_code, timed_out, reached } = ended;
+        Ok(ExecOutcome { exit_code, output, truncated, timed_out, refused, reached })
     }
 
     async fn git(

@@ -5,6 +5,7 @@
 //! number cannot belong to another group yet. A process that left the group (`setsid`) is killed with the sandbox.
 
 use std::{
+    future::pending,
     io,
     os::{
         fd::OwnedFd,
@@ -15,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use ars_bot_ports::WorkspaceError;
+use ars_bot_ports::{ReachedLimit, WorkspaceError};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use tokio::{
     io::{AsyncReadExt as _, Interest, unix::AsyncFd},
@@ -28,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     capture::Capture,
     credentials::Credentials,
-    start::{Program, Started, start},
+    start::{Input, Program, Started, start},
 };
 
 /// How long the pipe may stay open after the program has exited, and again after its group was killed.
@@ -41,12 +42,14 @@ const SIGNAL_BASE: i32 = 128;
 const CHUNK: usize = 64 << 10;
 
 /// How a program ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ended {
     /// 128 + signal when killed by one, 124 when timed out.
     pub(super) exit_code: i32,
     /// The time limit killed it.
     pub(super) timed_out: bool,
+    /// Limits of the run that were reached.
+    pub(super) reached: Vec<ReachedLimit>,
 }
 
 /// Runs a program until it ends, times out, or is cancelled.
@@ -66,7 +69,8 @@ pub(super) async fn run(
         None => (None, writer.try_clone().map_err(|error| infra("pipe", &error))?),
     };
     program.command.stdout(writer).stderr(error_writer).process_group(0);
-    let Started { mut child, lifeline: _lifeline, keeper } = start(program, credentials).await?;
+    let input = credentials.map_or(Input::Empty, Input::Credentials);
+    let Started { mut child, lifeline: _lifeline, keeper, membership } = start(program, input).await?;
     let group = Group::of(&child);
 
     let mut reading = pin!(async {
@@ -81,9 +85,17 @@ pub(super) async fn run(
     let end = {
         let mut exited = pin!(exited(&mut child));
         let mut alarm = pin!(tokio::time::sleep(limit));
+        let mut watching = pin!(async {
+            match &membership {
+                Some(membership) => membership.watch().await,
+                None => pending().await,
+            }
+        });
+        let mut is_watched = true;
         loop {
             tokio::select! {
                 () = &mut reading, if !read_all => read_all = true,
+                () = &mut watching, if is_watched => is_watched = false,
                 done = &mut exited => break done.map(|()| End::Exited),
                 () = &mut alarm => break Ok(End::TimedOut),
                 () = cancel.cancelled() => break Ok(End::Cancelled),
@@ -95,14 +107,18 @@ pub(super) async fn run(
     }
     drop(group);
     drop(keeper);
+    let reached = match membership {
+        Some(membership) => membership.end().await,
+        None => Vec::new(),
+    };
     if !read_all && !matches!(end, Ok(End::Cancelled)) {
         // The group's last output is still in the pipe. Only a process outside the group can keep it open.
         let _ = timeout(LINGER, &mut reading).await;
     }
     let status = child.wait().await.map_err(|error| infra("waiting for the command", &error))?;
     match end.map_err(|error| infra("waiting for the command", &error))? {
-        End::Exited => Ok(Ended { exit_code: exit_code(status), timed_out: false }),
-        End::TimedOut => Ok(Ended { exit_code: TIMED_OUT, timed_out: true }),
+        End::Exited => Ok(Ended { exit_code: exit_code(status), timed_out: false, reached }),
+        End::TimedOut => Ok(Ended { exit_code: TIMED_OUT, timed_out: true, reached }),
         End::Cancelled => Err(WorkspaceError::Cancelled),
     }
 }

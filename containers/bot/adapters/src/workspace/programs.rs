@@ -137,7 +137,7 @@ impl Programs {
         let mut command = start::command(&words);
         self.environment.set(&mut command, place);
         command.env("PATH", TRUSTED_PATH).env("TMPDIR", &access.temporary).args(arguments);
-        Program { command, access: Some(access), sandbox: Arc::clone(&self.sandbox) }
+        Program { command, access: Some(access), sandbox: Arc::clone(&self.sandbox), group: None }
     }
 
     /// Returns git as the service calls it outside of any tree, where only the service's arguments count.
@@ -145,7 +145,7 @@ impl Programs {
         let mut command = start::command(&[self.git.clone().into_os_string()]);
         self.environment.set(&mut command, place);
         command.env("PATH", TRUSTED_PATH);
-        Program { command, access: None, sandbox: Arc::clone(&self.sandbox) }
+        Program { command, access: None, sandbox: Arc::clone(&self.sandbox), group: None }
     }
 
     fn confined(&self, program: &OsStr, place: &Path, reach: Reach, more: Option<&Path>) -> Program {
@@ -160,6 +160,6 @@ impl Programs {
         words.push(program.to_owned());
         let mut command = start::command(&words);
         self.environment.set(&mut command, place);
-        Program { command, access: Some(access), sandbox: Arc::clone(&self.sandbox) }
+        Program { command, access: Some(access), sandbox: Arc::clone(&self.sandbox), group: None }
     }
 }

@@ -19,7 +19,7 @@ use ars_bot_ports::{
     Checkpoint, CodeHost, CommandSandbox, OpenFor, Repository, Workspace, WorkspaceError, WorkspaceProvider,
     WorkspaceRequest,
 };
-use ars_types::{RefName, RunId, SandboxKind, SandboxNetwork, ThreadKey};
+use ars_types::{Cgroup, RefName, RunId, SandboxKind, SandboxNetwork, ThreadKey};
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -54,6 +54,10 @@ pub struct Confinement {
     pub gaps: Vec<&'static str>,
     /// Why a stronger kind was skipped.
     pub skipped: Option<String>,
+    /// The control groups of runs.
+    pub cgroup: Cgroup,
+    /// Why runs have none.
+    pub no_cgroup: Option<String>,
 }
 
 /// The parts from which commands are confined.
@@ -162,7 +166,14 @@ impl GitWorkspaces {
             network: sandbox.network(),
             gaps: sandbox.gaps(),
             skipped: sandbox.skipped(),
+            cgroup: sandbox.cgroup(),
+            no_cgroup: sandbox.no_cgroup().map(ToOwned::to_owned),
         })
+    }
+
+    /// Returns whether the lists of the proxy name an agent. They hold in local trees only.
+    pub(crate) fn names_agent(&self, agent: &str) -> bool {
+        self.settings.egress.names_agent(agent)
     }
 
     /// Returns the parts from which commands of other trees are confined in the same way.
@@ -242,7 +253,7 @@ impl GitWorkspaces {
     ) -> Result<Meta, WorkspaceError> {
         let making = making::folder_in(root.to_path_buf()).await?;
         let (programs, cancel) = git;
-        let git = Git { programs, place: making.path(), cancel };
+        let git = Git { programs, place: making.path(), cancel, group: None };
         let made = making::fill(&git, self.logins.code_host(), request).await;
         let (root, data, name) = (root.to_path_buf(), self.data_dir.clone(), name.to_owned());
         blocking(move || {
@@ -278,8 +289,8 @@ impl GitWorkspaces {
 #[async_trait]
 impl WorkspaceProvider for GitWorkspaces {
     fn sandbox(&self) -> Option<CommandSandbox> {
-        let Confinement { kind, network, skipped, .. } = self.confinement().ok()?;
-        Some(CommandSandbox { kind, network, skipped })
+        let Confinement { kind, network, skipped, cgroup, .. } = self.confinement().ok()?;
+        Some(CommandSandbox { kind, network, skipped, cgroup })
     }
 
     async fn repository_of(&self, thread: &ThreadKey) -> Result<Option<Repository>, WorkspaceError> {
@@ -337,9 +348,7 @@ impl GitWorkspaces {
         let root = self.root.clone();
         let root = blocking(move || canonical(&root)).await?;
         let found = self.find(&name).await?;
-        if let Some(found) = &found {
-            found.meta.must_fit(request)?;
-        }
+        found.as_ref().map_or(Ok(()), |found| found.meta.must_fit(request))?;
         let evicted = found.as_ref().is_some_and(|found| found.meta.evicted && found.tree.is_none());
         let own = request.own.filter(|_| evicted);
         let lost = found.as_ref().filter(|found| found.tree.is_none());
@@ -385,6 +394,7 @@ impl GitWorkspaces {
         let egress = RunEgress::new(&self.settings.egress, scope, &self.logins);
         Ok(Arc::new(LocalWorkspace {
             egress,
+            group: programs.sandbox.group_of_run(),
             programs: Arc::clone(programs),
             files: Arc::new(Files::of(place.join("tree"), tree)),
             place,
@@ -392,7 +402,7 @@ impl GitWorkspaces {
             base: meta.base,
             is_cloned_again: evicted && restored_from.is_none(),
             restored_from,
-            saved: tokio::sync::Mutex::new(meta.checkpoint),
+            saved: tokio::sync::Mutex::new(meta.checkpoint.into()),
             origin: meta.origin,
             branch: Mutex::new(meta.branch.and_then(|branch| RefName::parse(branch).ok())),
             meta: (self.data_dir.clone(), name),

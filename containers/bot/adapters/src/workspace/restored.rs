@@ -90,7 +90,7 @@ impl GitWorkspaces {
             if unused.is_none() {
                 return Err(WorkspaceError::Refused(IN_USE.into()));
             }
-            let git = Git { programs, place: &place, cancel };
+            let git = Git { programs, place: &place, cancel, group: None };
             if !is_clean(&git, meta.base.as_deref()).await.unwrap_or(false) {
                 return Err(WorkspaceError::Refused(HAS_WORK.into()));
             }
@@ -128,14 +128,14 @@ impl GitWorkspaces {
         });
         let Some((place, (tree, _in_use))) = opened.await? else { return Ok(meta) };
         let saving = Saving {
-            git: Git { programs, place: &place, cancel: &CancellationToken::new() },
+            git: Git { programs, place: &place, cancel: &CancellationToken::new(), group: None },
             files: &Arc::new(Files::of(place.join("tree"), tree)),
             mirror: &Mirror::of(self.data_dir(), meta.origin.as_deref(), name),
             run: &last.run,
             base: meta.base.as_deref(),
             last: Some(last),
         };
-        let checkpoint = saving.save().await?.map(|(saved, _)| saved);
+        let checkpoint = saving.save(None).await?.saved.map(|(saved, _)| saved);
         Ok(Meta { checkpoint, ..meta })
     }
 
@@ -151,7 +151,7 @@ impl GitWorkspaces {
         let own = meta.repository.clone().zip(meta.origin.clone());
         let own = own.map(|(name, origin)| Repository { name, origin });
         let mirror = Mirror::of(self.data_dir(), meta.origin.as_deref(), name);
-        let git = Git { programs, place: making.path(), cancel };
+        let git = Git { programs, place: making.path(), cancel, group: None };
         let host: Option<&Arc<_>> = self.code_host();
         let filled = making::refill(&git, host, repository.or(own.as_ref()), (&mirror, &saved.commit)).await;
         match filled {

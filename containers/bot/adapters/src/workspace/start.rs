@@ -8,6 +8,7 @@
 
 use std::{
     ffi::OsStr,
+    fs::File,
     io::{self, PipeWriter, Write as _},
     process::{Command, Stdio},
     sync::{Arc, mpsc},
@@ -19,12 +20,15 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{process::Child, runtime::Handle, sync::oneshot};
 
 use super::{credentials::Credentials, process::infra};
-use crate::sandbox::{Access, Domain, Sandbox, give_up_capabilities, limit};
+use crate::sandbox::{Access, Domain, Membership, RunGroup, Sandbox, give_up_capabilities, limit};
 
 /// Starts the reader of the lifeline, then becomes the program, with empty input.
-/// The first two lines are credentials, which wait in a separate pipe.
+/// The first two lines are credentials, which wait in a separate pipe. A text in the third one means that the rest is the
+/// program's input; it then has no lifeline, but its input ends.
 const SCRIPT: &str = r#"IFS= read -r user
 IFS= read -r password
+IFS= read -r input
+[ -z "$input" ] || exec "$@"
 exec 3<&0 </dev/null
 /bin/sh -c 'read -r _; kill -s KILL 0' lifeline <&3 >/dev/null 2>&1 &
 exec 3<&-
@@ -38,45 +42,64 @@ exec "$@""#;
 pub(super) const SHELL: &str = "/bin/sh";
 /// The lines of a program without credentials.
 const NO_CREDENTIALS: &str = "\n\n";
+/// The line of a program with input.
+const WITH_INPUT: &str = "input\n";
+/// The line of a program with empty input.
+const NO_INPUT: &str = "\n";
 
 /// A program before its start.
-pub(super) struct Program {
-    pub(super) command: Command,
+pub(crate) struct Program {
+    pub(crate) command: Command,
     /// Its rights; `None` for a program that the service trusts.
-    pub(super) access: Option<Access>,
-    pub(super) sandbox: Arc<Sandbox>,
+    pub(crate) access: Option<Access>,
+    pub(crate) sandbox: Arc<Sandbox>,
+    /// The control group of its run, if it belongs to one and the machine has groups.
+    pub(crate) group: Option<Arc<RunGroup>>,
+}
+
+/// Input of a program.
+pub(crate) enum Input<'a> {
+    /// Nothing.
+    Empty,
+    /// Nothing, and credentials in a pipe of their own.
+    Credentials(&'a Credentials),
+    /// A file from its current position.
+    File(File),
 }
 
 /// A started program.
-pub(super) struct Started {
-    pub(super) child: Child,
-    /// The program's group is killed when this is dropped.
-    pub(super) lifeline: PipeWriter,
+pub(crate) struct Started {
+    pub(crate) child: Child,
+    /// The program's group is killed when this is dropped. A program with input has none.
+    pub(crate) lifeline: Option<PipeWriter>,
     /// The rest of the program is killed when this is dropped.
-    pub(super) keeper: Keeper,
+    pub(crate) keeper: Keeper,
+    /// What the program left in the control group of its run is killed when this is dropped.
+    pub(crate) membership: Option<Membership>,
 }
 
 /// Ends the thread that started a program.
-pub(super) struct Keeper {
+pub(crate) struct Keeper {
     _end: mpsc::Sender<()>,
 }
 
 /// Returns the command that becomes the program of these words.
-pub(super) fn command(words: &[impl AsRef<OsStr>]) -> Command {
+pub(crate) fn command(words: &[impl AsRef<OsStr>]) -> Command {
     let mut command = Command::new(SHELL);
     command.args(["-c", SCRIPT, "ars"]).args(words);
     command
 }
 
 /// Starts a program. It ends at the latest with the returned value.
-pub(super) async fn start(
-    program: Program,
-    credentials: Option<&Credentials>,
-) -> Result<Started, WorkspaceError> {
+pub(crate) async fn start(program: Program, input: Input<'_>) -> Result<Started, WorkspaceError> {
     let failed = |error: io::Error| infra("the command could not be started", &error);
     let (reader, mut lifeline) = io::pipe().map_err(failed)?;
-    let lines = credentials.map_or_else(|| NO_CREDENTIALS.to_owned(), Credentials::lines);
-    let Program { mut command, access, sandbox } = program;
+    let (lines, file) = match input {
+        Input::Empty => (format!("{NO_CREDENTIALS}{NO_INPUT}"), None),
+        Input::Credentials(credentials) => (format!("{}{NO_INPUT}", credentials.lines()), None),
+        Input::File(file) => (format!("{NO_CREDENTIALS}{WITH_INPUT}"), Some(file)),
+    };
+    let Program { mut command, access, sandbox, group } = program;
     command.stdin(Stdio::from(reader));
     let (sender, receiver) = oneshot::channel();
     let (end, ended) = mpsc::channel();
@@ -99,12 +122,31 @@ pub(super) async fn start(
     thread::Builder::new().name("starts-a-program".into()).spawn(starting).map_err(failed)?;
     let broke_off = || WorkspaceError::Infra("the command could not be started: its thread broke off".into());
     let child = receiver.await.map_err(|_| broke_off())?.map_err(failed)?;
+    let mut membership = None;
     if let Some(pid) = child.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
         limit(pid).await.map_err(failed)?;
+        // The shell waits for its first line and has started nothing, so nothing of the program is outside of the group.
+        if let Some(group) = group {
+            membership = Some(group.join(pid).await.map_err(failed)?);
+        }
     }
     // After the start, because lines longer than the pipe's capacity need a reader.
     lifeline.write_all(lines.as_bytes()).map_err(failed)?;
-    Ok(Started { child, lifeline, keeper: Keeper { _end: end } })
+    let lifeline = match file {
+        Some(file) => feed(file, lifeline).map(|()| None),
+        None => Ok(Some(lifeline)),
+    };
+    let lifeline = lifeline.map_err(failed)?;
+    Ok(Started { child, lifeline, keeper: Keeper { _end: end }, membership })
+}
+
+/// Writes a file into a pipe, at most until the pipe has no reader any more.
+fn feed(mut file: File, mut pipe: PipeWriter) -> io::Result<()> {
+    let feeding = move || {
+        // A program may end before it has read everything.
+        let _ = io::copy(&mut file, &mut pipe);
+    };
+    thread::Builder::new().name("feeds-a-program".into()).spawn(feeding).map(drop)
 }
 
 /// Spawns the command and drops this process's writing ends, so that readers see the end.

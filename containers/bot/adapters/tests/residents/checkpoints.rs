@@ -4,9 +4,11 @@ use ars_bot_ports::{OpenFor, Release, Workspace, WorkspaceError, WorkspaceProvid
 use ars_codehost::diff::Commit;
 use ars_resident::{
     names::{Resource, StrictThreadKey},
+    pool::POOL_USERS_MAX,
     wire::DetachRequest,
 };
 use ars_types::{RefName, RunId};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{RESOURCE, World, exec, thread};
@@ -94,11 +96,7 @@ async fn lost_tree_without_a_checkpoint_ends_its_run() {
     let tree = world.open("t").await;
     work(&*tree).await;
     save(&*tree, "run-1").await;
-    // The code host has the commits, and nothing else is left.
-    exec(&*tree, "git reset -q --hard && git clean -fdq").await;
-    let head = Commit::parse(&tree.head().await.unwrap().unwrap()).unwrap();
-    let never = CancellationToken::new();
-    tree.push(&head, &RefName::parse("ars/run-1/work").unwrap(), &never).await.unwrap();
+    exec(&*tree, "git reset -q --hard HEAD~1 && git clean -fdq").await;
     assert_eq!(save(&*tree, "run-1").await, None);
     world.lose_tree("t").await;
     let refused = world.again("t", OpenFor::Resume).await.err();
@@ -106,6 +104,54 @@ async fn lost_tree_without_a_checkpoint_ends_its_run() {
         matches!(&refused, Some(WorkspaceError::Infra(text)) if text.contains("not on its resident")),
         "{refused:?}"
     );
+}
+
+/// The code host has the commits of a pushed tree. Its other files are in a checkpoint after the push.
+#[tokio::test(flavor = "multi_thread")]
+async fn lost_tree_is_made_again_from_its_push() {
+    let world = World::new();
+    world.onboard().await;
+    let tree = world.open("t").await;
+    work(&*tree).await;
+    save(&*tree, "run-1").await;
+    let head = Commit::parse(&tree.head().await.unwrap().unwrap()).unwrap();
+    let never = CancellationToken::new();
+    tree.push(&head, &RefName::parse("ars/run-1/work").unwrap(), &never).await.unwrap();
+    world.lose_tree("t").await;
+    let again = world.again("t", OpenFor::Resume).await.unwrap();
+    assert_eq!(exec(&*again, "cat new/file; git log --format=%s -1").await.output, "seven\nfour\n");
+
+    exec(&*again, "git reset -q --hard && git clean -fdq").await;
+    assert_eq!(save(&*again, "run-1").await, None, "the code host has everything");
+    world.lose_tree("t").await;
+    let again = world.again("t", OpenFor::Resume).await.unwrap();
+    assert_eq!(exec(&*again, "ls; git log --format=%s -1").await.output, "run.sh\nsrc\nfour\n");
+}
+
+/// A resident that rejects the thread now keeps the way to its checkpoint.
+#[tokio::test(flavor = "multi_thread")]
+async fn rejected_attach_does_not_abandon_saved_work() {
+    let world = World::new();
+    world.onboard().await;
+    let tree = world.open("t").await;
+    work(&*tree).await;
+    save(&*tree, "run-1").await;
+    world.lose_tree("t").await;
+    let never = CancellationToken::new();
+    for number in 0..POOL_USERS_MAX {
+        let thread = format!("load:{number}");
+        let request = json!({ "resource": RESOURCE, "threadKey": thread, "refHint": "main" });
+        world.residents.attach(&serde_json::from_value(request).unwrap(), &never).await.unwrap();
+    }
+    let rejected = world.again("t", OpenFor::Run).await.err();
+    assert!(
+        matches!(&rejected, Some(WorkspaceError::Infra(text)) if text.contains("try again later")),
+        "{rejected:?}"
+    );
+    let request = json!({ "resource": RESOURCE, "threadKey": "load:0", "force": true });
+    world.residents.detach(&serde_json::from_value(request).unwrap(), &never).await.unwrap();
+    let again = world.again("t", OpenFor::Run).await.unwrap();
+    assert_eq!(again.restored_from(), Some("refs/ars/run-1/1"));
 }
 
 /// `runs.restore` gives a released thread the tree of an earlier run, and replaces no later work.

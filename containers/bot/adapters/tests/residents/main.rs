@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod auto;
 mod checkpoints;
+mod hostile;
 mod onboard;
 mod places;
 mod publish;

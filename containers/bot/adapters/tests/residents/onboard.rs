@@ -25,16 +25,22 @@ pub async fn onboard(residents: &dyn Residents, test: &str) {
     .unwrap();
     let never = CancellationToken::new();
     residents.onboard(&request, &never).await.unwrap();
-    let warm = async {
+    settled(residents, StateWord::Warm).await;
+}
+
+/// Waits until the only resident has this state. It may still be in the making.
+pub async fn settled(residents: &dyn Residents, wanted: StateWord) {
+    let settled = async {
         loop {
-            let list = residents.list(&never).await.unwrap();
-            match &list.residents[0].live {
-                Live::View(view) if view.state == StateWord::Warm => return,
-                Live::View(view) => assert_ne!(view.state, StateWord::Down, "{:?}", view.reason),
-                Live::Unreachable(error) => panic!("{}", error.error),
+            let list = residents.list(&CancellationToken::new()).await.unwrap();
+            match list.residents.first().map(|row| &row.live) {
+                Some(Live::View(view)) if view.state == wanted => return,
+                Some(Live::View(view)) => assert_ne!(view.state, StateWord::Down, "{:?}", view.reason),
+                Some(Live::Unreachable(error)) => panic!("{}", error.error),
+                None => {}
             }
             tokio::time::sleep(POLL).await;
         }
     };
-    tokio::time::timeout(PATIENCE, warm).await.unwrap();
+    tokio::time::timeout(PATIENCE, settled).await.unwrap();
 }

@@ -2,8 +2,12 @@
 
 use std::fs;
 
+use ars_bot_adapters::{
+    egress::{EgressSettings, HostRule},
+    sandbox::SandboxSettings,
+};
 use ars_bot_ports::{OpenFor, Repository, WorkspaceError, WorkspaceProvider as _};
-use ars_types::TreePlace;
+use ars_types::{SandboxKind, TreePlace};
 
 use crate::support::{World, exec, thread};
 
@@ -19,6 +23,22 @@ async fn repository_without_resident_is_local() {
     world.onboard().await;
     assert_eq!(world.again("t", OpenFor::Run).await.unwrap().placement().tree, TreePlace::Local);
     assert_eq!(world.open("other").await.placement().tree, TreePlace::Resident);
+}
+
+/// The hosts of an agent hold in local trees only.
+#[tokio::test(flavor = "multi_thread")]
+async fn agent_with_own_hosts_gets_a_local_tree() {
+    let hosts = vec![HostRule::parse("docs.example").unwrap()];
+    let agents = [("coding".to_owned(), hosts)].into();
+    let egress = EgressSettings { agents, ..EgressSettings::default() };
+    let world = World::in_sandbox(SandboxSettings {
+        kind: Some(SandboxKind::Landlock),
+        egress,
+        ..SandboxSettings::default()
+    });
+    world.onboard().await;
+    assert_eq!(world.open("t").await.placement().tree, TreePlace::Local);
+    assert_eq!(world.open_to_read("other").await.placement().tree, TreePlace::Resident);
 }
 
 /// The resident was removed with all trees. A later run is local, and its reader learns why.

@@ -2,7 +2,7 @@
 
 use ars_bot_ports::{OpenFor, PushOutcome, Release, Workspace, WorkspaceError, WorkspaceProvider as _};
 use ars_codehost::diff::Commit;
-use ars_types::RefName;
+use ars_types::{RefName, RunId};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{World, exec, git, thread};
@@ -107,4 +107,46 @@ async fn head_of_a_pull_request_is_checked_out() {
     let list = world.residents.list(&never).await.unwrap();
     let list = serde_json::to_value(&list.residents[0]).unwrap();
     assert_eq!(list["live"]["threads"][0]["evicted"], true, "{list:#}");
+}
+
+/// A review gets a tree without a token.
+/// The next change of its thread gets a writable tree with the same work, also in a process without the note about it.
+#[tokio::test(flavor = "multi_thread")]
+async fn reading_agent_gets_a_read_only_tree() {
+    let world = World::new();
+    world.onboard().await;
+    let never = CancellationToken::new();
+    let origin = "git remote get-url origin";
+    let run = RunId::parse("run-0").unwrap();
+    let mut heads = Vec::new();
+    for name in ["noted", "unnoted"] {
+        let tree = world.open_to_read(name).await;
+        let mirror = exec(&*tree, origin).await.output;
+        assert!(mirror.trim().ends_with("/mirror"), "{mirror}");
+        // Not the same commit in both threads, because one that is on the code host needs no checkpoint.
+        let head = commit(&*tree, name).await;
+        let refused = push(&*tree, &head, BRANCH).await;
+        assert!(
+            matches!(&refused, Err(WorkspaceError::Refused(text)) if text.contains("read-only")),
+            "{refused:?}"
+        );
+        tree.checkpoint(&run, &never).await.unwrap().unwrap();
+        tree.release(Release::Ended).await;
+        heads.push(head);
+        if name == "noted" {
+            let again = world.again(name, OpenFor::Run).await.unwrap();
+            assert_eq!(exec(&*again, origin).await.output.trim(), world.repository().origin);
+            assert_eq!(again.restored_from(), Some("refs/ars/run-0/1"));
+            assert_eq!(again.head().await.unwrap().as_deref(), Some(heads[0].as_str()));
+            assert_eq!(push(&*again, &heads[0], BRANCH).await, Ok(PushOutcome::Pushed));
+            again.release(Release::Ended).await;
+            // A read-only tree gets the work of its thread too.
+            let read = world.open_to_read(name).await;
+            assert_eq!(read.head().await.unwrap().as_deref(), Some(heads[0].as_str()));
+        }
+    }
+    std::fs::remove_dir_all(world.folder.path().join("data/resident-threads")).unwrap();
+    assert!(world.trees.find_elsewhere(&thread("unnoted"), &world.repository()).await.unwrap());
+    let again = world.again("unnoted", OpenFor::Run).await.unwrap();
+    assert_eq!(exec(&*again, origin).await.output.trim(), world.repository().origin);
 }

@@ -3,16 +3,18 @@
 use std::{path::Path, process::Command, sync::Arc, time::Duration};
 
 use ars_bot_adapters::{
-    residents::{LocalTransport, PROBE_TIMEOUT, ResidentPlaces, ResidentWorkspaces, ResidentsClient},
+    residents::{
+        AutoOnboarding, LocalTransport, PROBE_TIMEOUT, ResidentPlaces, ResidentWorkspaces, ResidentsClient,
+    },
     sandbox::SandboxSettings,
     workspace::{ChildEnvironment, GitWorkspaces},
 };
 use ars_bot_ports::{
-    ExecOutcome, ExecRequest, OpenFor, Repository, Residents, Workspace, WorkspaceError, WorkspaceProvider,
-    WorkspaceRequest,
+    ExecOutcome, ExecRequest, OpenFor, Repository, Residents, TreeAccess, Workspace, WorkspaceError,
+    WorkspaceProvider, WorkspaceRequest,
 };
 use ars_resident::{names::Resource, wire::OffboardRequest};
-use ars_types::{SandboxKind, ThreadKey};
+use ars_types::{RefName, SandboxKind, ThreadKey};
 use serde_json::json;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -38,9 +40,27 @@ pub fn thread(name: &str) -> ThreadKey {
     ThreadKey::new("test", "c", name)
 }
 
+fn landlock() -> SandboxSettings {
+    SandboxSettings { kind: Some(SandboxKind::Landlock), ..SandboxSettings::default() }
+}
+
+fn repository_in(folder: &TempDir) -> Repository {
+    let origin = folder.path().join("origin.git").display().to_string();
+    Repository { name: "acme/app".to_owned(), origin }
+}
+
 impl World {
     /// Makes a world. Nothing is onboarded yet.
     pub fn new() -> Self {
+        Self::of(Self::folder())
+    }
+
+    /// Makes a world with this sandbox for commands.
+    pub fn in_sandbox(sandbox: SandboxSettings) -> Self {
+        Self::opened(Self::folder(), sandbox, None)
+    }
+
+    fn folder() -> TempDir {
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("source");
         std::fs::create_dir_all(source.join("src")).unwrap();
@@ -52,15 +72,26 @@ impl World {
         git(&source, &["update-index", "--chmod=+x", "run.sh"]);
         git(&source, &["commit", "-qm", "first"]);
         git(folder.path(), &["clone", "-q", "--bare", "source", "origin.git"]);
-        Self::of(folder)
+        folder
     }
 
     /// Opens the data directory of a world, as another process would.
     pub fn of(folder: TempDir) -> Self {
+        Self::opened(folder, landlock(), None)
+    }
+
+    /// Returns a world whose runs onboard these repositories.
+    pub fn onboarding(select: impl FnOnce(Repository) -> Vec<Repository>) -> Self {
+        let Self { folder, local, residents, trees } = Self::new();
+        drop((trees, residents, local));
+        let repositories = select(repository_in(&folder));
+        Self::opened(folder, landlock(), Some(repositories))
+    }
+
+    fn opened(folder: TempDir, sandbox: SandboxSettings, onboarded: Option<Vec<Repository>>) -> Self {
         let data = folder.path().join("data");
         let environment =
             ChildEnvironment::from_service(|name| (name == "PATH").then(|| "/usr/bin:/bin".into()));
-        let sandbox = SandboxSettings { kind: Some(SandboxKind::Landlock), ..SandboxSettings::default() };
         let local = Arc::new(GitWorkspaces::new(&data, environment, sandbox));
         let origin = folder.path().join("origin.git").display().to_string();
         let known = move |resource: &Resource| {
@@ -73,14 +104,20 @@ impl World {
             Arc::new(known),
             "test".to_owned(),
         );
-        let residents: Arc<dyn Residents> = Arc::new(ResidentsClient::over(transport, PROBE_TIMEOUT * 10));
+        let transport = Arc::new(transport);
+        let client = ResidentsClient::over(Arc::clone(&transport), PROBE_TIMEOUT * 10);
+        let residents: Arc<dyn Residents> = Arc::new(client);
         let places = ResidentPlaces {
             resource_of: Arc::new(|repository| {
                 (repository.name == "acme/app").then(|| Resource::parse(RESOURCE).unwrap())
             }),
             are_local: true,
         };
-        let trees = ResidentWorkspaces::new(Arc::clone(&local), Arc::clone(&residents), places, &data);
+        let mut trees = ResidentWorkspaces::new(Arc::clone(&local), Arc::clone(&residents), places, &data);
+        if let Some(repositories) = onboarded {
+            let residents = Arc::clone(&residents);
+            trees = trees.with_onboarding(AutoOnboarding::new(transport, residents, repositories.into()));
+        }
         Self { folder, local, residents, trees }
     }
 
@@ -92,8 +129,7 @@ impl World {
     }
 
     pub fn repository(&self) -> Repository {
-        let origin = self.folder.path().join("origin.git").display().to_string();
-        Repository { name: "acme/app".to_owned(), origin }
+        repository_in(&self.folder)
     }
 
     /// Onboards the repository and waits until it is warm.
@@ -118,6 +154,31 @@ impl World {
     /// Opens the workspace of a thread as its first message does.
     pub async fn open(&self, name: &str) -> Arc<dyn Workspace> {
         self.try_open(name, Some(&self.repository()), OpenFor::Run).await.unwrap()
+    }
+
+    /// Opens the workspace of a thread for an agent that changes nothing.
+    pub async fn open_to_read(&self, name: &str) -> Arc<dyn Workspace> {
+        let (thread, repository) = (thread(name), self.repository());
+        let request = WorkspaceRequest {
+            repository: Some(&repository),
+            access: TreeAccess::Read,
+            purpose: OpenFor::Run,
+            ..WorkspaceRequest::of(&thread)
+        };
+        self.trees.open(request, &CancellationToken::new()).await.unwrap()
+    }
+
+    /// Opens the workspace of a new thread at a branch.
+    pub async fn open_at(&self, name: &str, branch: &str) -> Arc<dyn Workspace> {
+        let (thread, repository) = (thread(name), self.repository());
+        let branch = RefName::parse(branch).unwrap();
+        let request = WorkspaceRequest {
+            repository: Some(&repository),
+            git_ref: Some(&branch),
+            purpose: OpenFor::Run,
+            ..WorkspaceRequest::of(&thread)
+        };
+        self.trees.open(request, &CancellationToken::new()).await.unwrap()
     }
 
     /// Opens the workspace of a thread as a later message or a viewer does.

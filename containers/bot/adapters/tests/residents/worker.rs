@@ -55,9 +55,13 @@ async fn answer(State(seen): State<Seen>, request: Request) -> Response {
     }
 }
 
+async fn listener() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").await.unwrap()
+}
+
 async fn client(admin: Option<&str>) -> (impl Residents, Seen) {
     let seen = Seen::default();
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = listener().await;
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let router = Router::new().fallback(answer).with_state(Arc::clone(&seen));
     tokio::spawn(async move { axum::serve(listener, router).await });
@@ -140,18 +144,25 @@ async fn cancelled_call_ends_at_once() {
     assert_eq!(tokio::join!(attach, stopping).0, Err(ResidentsError::Cancelled));
 }
 
+/// One host sends nothing, and another one the head of its answers only.
 #[tokio::test]
 async fn silent_host_is_unreachable() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let silent = listener().await;
+    let half = listener().await;
+    let addresses = [&silent, &half].map(|listener| listener.local_addr().unwrap());
+    let head =
+        || async { Response::new(Body::from_stream(stream::pending::<Result<String, std::io::Error>>())) };
+    tokio::spawn(async move { axum::serve(half, Router::new().fallback(head)).await });
     let secret = Secret::parse(Some(OPERATOR.to_owned())).unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let worker = ResidentWorker::at(&url, &secret, None).unwrap();
-    let client = ResidentsClient::over(worker, Duration::from_millis(50));
     let never = CancellationToken::new();
     let request = StatusRequest { resource: resource() };
-    for _ in 0..2 {
-        let status = client.status(&request, &never).await;
-        assert!(matches!(&status, Err(ResidentsError::Unreachable(_))), "{status:?}");
+    for address in addresses {
+        let worker = ResidentWorker::at(&format!("http://{address}"), &secret, None).unwrap();
+        let client = ResidentsClient::over(worker, Duration::from_millis(50));
+        for _ in 0..2 {
+            let status = client.status(&request, &never).await;
+            assert!(matches!(&status, Err(ResidentsError::Unreachable(_))), "{address}: {status:?}");
+        }
     }
-    drop(listener);
+    drop(silent);
 }

@@ -47,6 +47,23 @@ impl World {
         mirror
     }
 
+    /// Changes the index, so that the next checkpoint makes a pack.
+    fn touch_index(&self) {
+        File::open(self.tree().join(".git/index")).unwrap().set_modified(SystemTime::now()).unwrap();
+    }
+
+    /// Returns the packs of the mirror, and its objects outside of them.
+    fn objects(&self) -> (usize, usize) {
+        let objects = self.mirror().join("objects");
+        let count = |folder: &Path| fs::read_dir(folder).unwrap().count();
+        let folders = fs::read_dir(&objects).unwrap().map(|entry| entry.unwrap().path());
+        let is_loose = |folder: &PathBuf| folder.file_name().unwrap().len() == 2;
+        let loose = folders.filter(is_loose).map(|folder| count(&folder)).sum();
+        let packs = fs::read_dir(objects.join("pack")).unwrap().map(|entry| entry.unwrap().path());
+        let packs = packs.filter(|path| path.extension().is_some_and(|kind| kind == "pack"));
+        (packs.count(), loose)
+    }
+
     /// Removes the tree, its home and its temporary files, as a lost disk does.
     fn lose(&self) {
         fs::remove_dir_all(self.tree().parent().unwrap()).unwrap();
@@ -96,6 +113,34 @@ async fn checkpoint_has_all_files_and_no_secrets() {
         let again = save(&*workspace, "later").await.unwrap();
         assert_eq!((again.git_ref.as_str(), &again.commit), ("refs/ars/later/1", &saved.commit));
         output(&mirror, &["fsck", "--strict", "--no-dangling"]);
+    }
+}
+
+/// Git compares no file with these flags, so that their changes are in no status.
+#[tokio::test]
+async fn checkpoint_has_changes_that_the_index_hides() {
+    for kind in sandbox::kinds() {
+        let (world, workspace) = sandbox::opened(kind, SandboxNetwork::Open).await;
+        let work = "touch 'a \"b' c d far; git add .; git commit -qm files; \
+                    git update-index --assume-unchanged src/lib.txt 'a \"b' d; \
+                    git update-index --skip-worktree src/lib.txt c far; \
+                    rm d far; for file in src/lib.txt 'a \"b' c; do echo hidden > \"$file\"; done";
+        must(&*workspace, work).await;
+        let saved = save(&*workspace, "r").await.unwrap();
+        let show = |commit: &str, path: &str| output(&world.mirror(), &["show", &format!("{commit}:{path}")]);
+        for path in ["src/lib.txt", "a \"b", "c"] {
+            assert_eq!(show(&saved.commit, path), "hidden\n", "{path}");
+        }
+        let files = |saved: &Checkpoint| {
+            output(&world.mirror(), &["ls-tree", "-r", "--name-only", "-z", &saved.commit])
+        };
+        assert_eq!(files(&saved), ".gitignore\0a \"b\0c\0far\0src/lib.txt\0", "only d was deleted");
+        // Also a later checkpoint, and a file of a sparse tree that appears again.
+        for (path, text) in [("c", "again\n"), ("far", "near\n")] {
+            fs::write(world.tree().join(path), text).unwrap();
+            let saved = save(&*workspace, "r").await.unwrap();
+            assert_eq!(show(&saved.commit, path), text);
+        }
     }
 }
 
@@ -232,6 +277,7 @@ async fn old_checkpoints_and_their_objects_are_removed() {
     let workspace = world.open().await;
     for number in 0..34 {
         fs::write(world.tree().join("new.txt"), format!("{number}\n")).unwrap();
+        world.touch_index();
         save(&*workspace, "r").await.unwrap();
     }
     let mirror = world.mirror();
@@ -240,6 +286,7 @@ async fn old_checkpoints_and_their_objects_are_removed() {
     assert!(!refs().contains("refs/ars/r/2\n") && refs().contains("refs/ars/r/34"));
     for number in 0..32 {
         fs::write(world.tree().join("new.txt"), format!("kept {number}\n")).unwrap();
+        world.touch_index();
         save(&*workspace, "kept").await.unwrap();
     }
     for entry in fs::read_dir(mirror.join("refs/ars/r")).unwrap() {
@@ -255,6 +302,135 @@ async fn old_checkpoints_and_their_objects_are_removed() {
     world.lose();
     world.resumed().await.unwrap();
     assert_eq!(fs::read_to_string(world.tree().join("new.txt")).unwrap(), "kept 31\n");
+}
+
+/// Gives a file an old time, because git reads files that are as new as its index again.
+fn make_old(file: &Path) {
+    let at = SystemTime::now() - Duration::from_secs(60);
+    fs::File::options().write(true).open(file).unwrap().set_modified(at).unwrap();
+}
+
+/// Only the first checkpoint of the run makes a pack.
+#[tokio::test]
+async fn later_checkpoints_save_what_changed() {
+    for kind in sandbox::kinds() {
+        let (world, workspace) = sandbox::opened(kind, SandboxNetwork::Open).await;
+        let write = |name: &str, text: &str| fs::write(world.tree().join(name), text).unwrap();
+        write("new.txt", "1\n");
+        ["new.txt", ".gitignore", "src/lib.txt"].iter().for_each(|name| make_old(&world.tree().join(name)));
+        let first = save(&*workspace, "r").await.unwrap();
+        assert_eq!(world.objects(), (1, 0));
+        assert_eq!(save(&*workspace, "r").await.unwrap(), Checkpoint { is_new: false, ..first.clone() });
+        fs::create_dir(world.tree().join("docs")).unwrap();
+        write("docs/a.txt", "only here\n");
+        write("new.txt", "2\n");
+        fs::remove_file(world.tree().join("src/lib.txt")).unwrap();
+        let second = save(&*workspace, "r").await.unwrap();
+        assert_eq!((second.git_ref.as_str(), second.is_new), ("refs/ars/r/2", true));
+        // Two files, the folder, the root and the commit.
+        assert_eq!(world.objects(), (1, 5));
+        let mirror = world.mirror();
+        let parents = |commit: &str| output(&mirror, &["log", "-1", "--format=%P%n%B", commit]);
+        assert_eq!(parents(&first.commit), parents(&second.commit));
+        let files = output(&mirror, &["ls-tree", "-r", "--name-only", &second.commit]);
+        assert_eq!(files, ".gitignore\ndocs/a.txt\nnew.txt\n");
+        assert_eq!(output(&mirror, &["show", "refs/ars/r/2:new.txt"]), "2\n");
+        assert_eq!(save(&*workspace, "r").await.unwrap(), Checkpoint { is_new: false, ..second.clone() });
+        // A file that has its former content again, and another run.
+        write("new.txt", "1\n");
+        let third = save(&*workspace, "later").await.unwrap();
+        assert_eq!((third.git_ref.as_str(), third.is_new), ("refs/ars/later/1", true));
+        assert_eq!(output(&mirror, &["show", &format!("{}:new.txt", third.commit)]), "1\n");
+        output(&mirror, &["fsck", "--strict", "--no-dangling"]);
+        drop(workspace);
+        world.lose();
+        world.resumed().await.unwrap();
+        assert_eq!(fs::read_to_string(world.tree().join("docs/a.txt")).unwrap(), "only here\n");
+    }
+}
+
+#[tokio::test]
+async fn secret_of_a_later_checkpoint_is_left_out() {
+    let world = world();
+    let workspace = world.open().await;
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    fs::write(world.tree().join("new.txt"), "1\n").unwrap();
+    save(&*workspace, "r").await.unwrap();
+    fs::write(world.tree().join("token.txt"), &token).unwrap();
+    let saved = save(&*workspace, "r").await.unwrap();
+    assert_eq!(saved.withheld, ["token.txt"]);
+    fs::write(world.tree().join("new.txt"), "2\n").unwrap();
+    let saved = save(&*workspace, "r").await.unwrap();
+    assert_eq!(saved.withheld, ["token.txt"], "it is left out again");
+    let mirror = world.mirror();
+    assert_eq!(output(&mirror, &["show", &format!("{}:new.txt", saved.commit)]), "2\n");
+    assert!(!output(&mirror, &["cat-file", "--batch-all-objects", "--batch"]).contains(&token));
+}
+
+/// The index of the last checkpoint does not hide what git does in the tree.
+#[tokio::test]
+async fn later_checkpoint_follows_refs_and_ignored_files() {
+    let world = world();
+    let workspace = world.open().await;
+    let files = |saved: &Checkpoint| {
+        let files = output(&world.mirror(), &["ls-tree", "-r", "--name-only", &saved.commit]);
+        files.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    must(&*workspace, "mkdir out; echo 1 > out/made; echo 1 > new.txt").await;
+    let first = save(&*workspace, "r").await.unwrap();
+    assert!(files(&first).contains(&"out/made".to_owned()));
+    // A folder that ignores itself.
+    must(&*workspace, "echo '*' > out/.gitignore").await;
+    let ignored = save(&*workspace, "r").await.unwrap();
+    assert_eq!(files(&ignored), [".gitignore", "new.txt", "src/lib.txt"]);
+    must(&*workspace, "echo x > kept; git add -f out/made; git branch other").await;
+    let forced = save(&*workspace, "r").await.unwrap();
+    assert!(files(&forced).contains(&"out/made".to_owned()), "{:?}", files(&forced));
+    must(&*workspace, "git commit -qm work").await;
+    let committed = save(&*workspace, "r").await.unwrap();
+    let parent = output(&world.mirror(), &["log", "-1", "--format=%P", &committed.commit]);
+    assert_eq!(Some(parent.trim()), workspace.head().await.unwrap().as_deref());
+    must(&*workspace, "git stash -qu").await;
+    let stashed = save(&*workspace, "r").await.unwrap();
+    let parents = output(&world.mirror(), &["log", "-1", "--format=%P", &stashed.commit]);
+    assert_eq!(parents.split_whitespace().count(), 2, "the stash is saved: {parents}");
+}
+
+#[tokio::test]
+async fn single_objects_are_joined() {
+    let world = world();
+    let workspace = world.open().await;
+    [".gitignore", "src/lib.txt"].iter().for_each(|name| make_old(&world.tree().join(name)));
+    for number in 0..3 {
+        fs::write(world.tree().join("new.txt"), format!("{number}\n")).unwrap();
+        save(&*workspace, "r").await.unwrap();
+    }
+    let mirror = world.mirror();
+    // Objects of checkpoints that were removed.
+    let folder = tempfile::tempdir().unwrap();
+    let names: String = (0..2_000)
+        .map(|number| {
+            let place = folder.path().join(number.to_string());
+            fs::write(&place, format!("old {number}")).unwrap();
+            format!("{}\n", place.display())
+        })
+        .collect();
+    fs::write(folder.path().join("names"), names).unwrap();
+    let names = File::open(folder.path().join("names")).unwrap();
+    let arguments = ["hash-object", "-w", "--no-filters", "--stdin-paths"];
+    let mut git = Command::new("git");
+    git.arg("--git-dir").arg(&mirror).args(arguments).stdin(names);
+    assert!(git.output().unwrap().status.success());
+    assert_eq!(world.objects(), (1, 2_006));
+    world.provider.measure().await.unwrap();
+    assert_eq!(world.objects(), (1, 0));
+    output(&mirror, &["fsck", "--strict", "--no-dangling"]);
+    fs::write(world.tree().join("new.txt"), "last\n").unwrap();
+    save(&*workspace, "r").await.unwrap();
+    drop(workspace);
+    world.lose();
+    world.resumed().await.unwrap();
+    assert_eq!(fs::read_to_string(world.tree().join("new.txt")).unwrap(), "last\n");
 }
 
 #[tokio::test]

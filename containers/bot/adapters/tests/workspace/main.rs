@@ -8,6 +8,7 @@ mod checkpoints;
 mod commands;
 mod eviction;
 mod files;
+mod groups;
 mod isolation;
 mod listing;
 mod logins;

@@ -24,7 +24,7 @@ async fn open_topic(world: &World) -> std::sync::Arc<dyn Workspace> {
 async fn diff(workspace: &dyn Workspace, base: Option<&str>) -> Option<(String, String)> {
     let base = base.map(|name| RefName::parse(name).unwrap());
     let redactor = Redactor::default();
-    let artifact = reading_diff(workspace, base.as_ref(), &redactor, &CancellationToken::new()).await?;
+    let artifact = reading_diff(workspace, base.as_ref(), None, &redactor, &CancellationToken::new()).await?;
     let EventBody::ReviewArtifact { base_ref, diff, truncated, .. } = artifact else {
         panic!("{artifact:?}")
     };

@@ -11,6 +11,7 @@ use std::{
 
 use ars_bot_adapters::sandbox::{SandboxSettings, trusted};
 use ars_bot_ports::{CommandSandbox, Workspace, WorkspaceProvider as _};
+use ars_testkit::leave_out;
 use ars_types::{SandboxKind, SandboxNetwork};
 
 use crate::support::{CANARY, World, exec, exec_for, must, until, world_in};
@@ -18,6 +19,9 @@ use crate::support::{CANARY, World, exec, exec_for, must, until, world_in};
 /// The kinds that this machine has. `cargo xtask test` installs bubblewrap first.
 pub fn kinds() -> Vec<SandboxKind> {
     let bubblewrap = trusted("bwrap").map(|_| SandboxKind::Bubblewrap);
+    if bubblewrap.is_none() {
+        leave_out("the tests under bubblewrap");
+    }
     bubblewrap.into_iter().chain([SandboxKind::Landlock]).collect()
 }
 
@@ -26,7 +30,8 @@ pub async fn opened(kind: SandboxKind, network: SandboxNetwork) -> (World, Arc<d
         world_in(SandboxSettings { kind: Some(kind), network: Some(network), ..SandboxSettings::default() });
     let workspace = world.open().await;
     let sandbox = world.provider.sandbox();
-    assert_eq!(sandbox, Some(CommandSandbox { kind, network, skipped: None }));
+    let cgroup = world.provider.confinement().unwrap().cgroup;
+    assert_eq!(sandbox, Some(CommandSandbox { kind, network, skipped: None, cgroup }));
     (world, workspace)
 }
 
@@ -163,6 +168,27 @@ async fn closed_network_reaches_no_socket() {
     }
 }
 
+/// A socket of another family reaches what no namespace holds.
+/// `io_uring` makes sockets without a filtered call.
+#[tokio::test]
+async fn sockets_of_other_families_are_refused() {
+    /// `AF_VSOCK`, which reaches the host of a virtual machine. A kernel without it has another error.
+    const VSOCK: u8 = 40;
+    const IO_URING_SETUP: u16 = 425;
+    let socket = if cfg!(target_arch = "x86_64") { 41 } else { 198 };
+    for (kind, network) in kinds()
+        .into_iter()
+        .flat_map(|kind| [SandboxNetwork::Open, SandboxNetwork::None].map(|network| (kind, network)))
+    {
+        let (_world, workspace) = opened(kind, network).await;
+        for call in [format!("{socket}, {VSOCK}, 1, 0"), format!("{IO_URING_SETUP}, 8, 0")] {
+            let errors =
+                must(&*workspace, &format!("perl -e 'syscall({call}); print $!{{EPERM}} ? 1 : $!'")).await;
+            assert_eq!(errors, "1", "{kind}: {network:?}: {call}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn unix_socket_of_another_program_is_unreachable() {
     for kind in kinds() {
@@ -183,6 +209,13 @@ async fn unix_socket_of_another_program_is_unreachable() {
     }
 }
 
+/// Returns whether a command can map so many bytes, of which it uses none.
+async fn maps(workspace: &dyn Workspace, bytes: u64) -> bool {
+    let number = if cfg!(target_arch = "x86_64") { 9 } else { 222 };
+    let map = format!("perl -e 'exit(syscall({number}, 0, {bytes}, 3, 34, -1, 0) == -1)'");
+    exec(workspace, &map).await.exit_code == 0
+}
+
 #[tokio::test]
 async fn resources_are_limited() {
     for kind in kinds() {
@@ -199,8 +232,9 @@ async fn resources_are_limited() {
             let made = exec(&*workspace, "echo x > /x || echo x > /dev/x").await;
             assert_ne!(made.exit_code, 0, "{}", made.output);
         }
-        let eats = "perl -e '$x = \"x\" x (1 << 50)' 2>&1; echo ended";
-        assert!(must(&*workspace, eats).await.ends_with("ended\n"), "{kind}");
+        // A process obtains half of its memory and no more than all.
+        let most = limits[2].parse::<u64>().unwrap() << 10;
+        assert!(maps(&*workspace, most / 2).await && !maps(&*workspace, most + (64 << 20)).await, "{kind}");
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
     number::Refused,
     objects::{refuse_keys, refuse_objects},
     processes::refuse_others,
-    sockets::refuse_sockets,
+    sockets::{refuse_local_sockets, refuse_sockets, refuse_unheld_sockets},
 };
 
 /// The error of a refused call: `EPERM`.
@@ -25,13 +25,29 @@ pub(in super::super) fn filter(reach: &Reach) -> io::Result<()> {
     apply(program(reach))
 }
 
+/// What a program in namespaces may do with sockets without a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum AbstractSockets {
+    /// It reaches its own only: by its network namespace, or by Landlock.
+    Separate,
+    /// It shares them with the machine.
+    Shared,
+}
+
 /// Applies the part of the filter that namespaces do not replace.
-pub(in super::super) fn filter_keys() -> io::Result<()> {
-    apply(TargetArch::try_from(ARCH).and_then(|target| {
-        let mut refused = Refused::new();
-        refuse_keys(target, &mut refused);
-        compiled(target, refused)
-    }))
+pub(in super::super) fn filter_beside_namespaces(sockets: AbstractSockets) -> io::Result<()> {
+    apply(beside_namespaces(sockets))
+}
+
+fn beside_namespaces(sockets: AbstractSockets) -> Result<BpfProgram, BackendError> {
+    let target = TargetArch::try_from(ARCH)?;
+    let mut refused = Refused::new();
+    refuse_keys(target, &mut refused);
+    match sockets {
+        AbstractSockets::Separate => refuse_unheld_sockets(target, &mut refused)?,
+        AbstractSockets::Shared => refuse_local_sockets(target, &mut refused)?,
+    }
+    compiled(target, refused)
 }
 
 fn apply(program: Result<BpfProgram, BackendError>) -> io::Result<()> {
@@ -54,4 +70,34 @@ fn compiled(target: TargetArch, mut refused: Refused) -> Result<BpfProgram, Back
         refused.extend(of_x32.into_iter().map(|call| (call, Vec::new())));
     }
     SeccompFilter::new(refused, SeccompAction::Allow, SeccompAction::Errno(REFUSED), target)?.try_into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        net::TcpListener,
+        os::unix::net::{UnixDatagram, UnixStream},
+        thread,
+    };
+
+    use super::*;
+
+    /// Whether a program under this filter makes a Unix socket, a pair of them, and a socket of TCP.
+    fn made(sockets: AbstractSockets) -> [bool; 3] {
+        // The filter lasts as long as its thread.
+        let tried = thread::spawn(move || {
+            filter_beside_namespaces(sockets).unwrap();
+            let (own, pair, tcp) =
+                (UnixDatagram::unbound(), UnixStream::pair(), TcpListener::bind(("127.0.0.1", 0)));
+            [own.is_ok(), pair.is_ok(), tcp.is_ok()]
+        });
+        tried.join().unwrap()
+    }
+
+    /// A filter sees no address, so it refuses every Unix socket where abstract ones are the machine's.
+    #[test]
+    fn shared_abstract_sockets_are_refused() {
+        assert_eq!(made(AbstractSockets::Shared), [false, true, true]);
+        assert_eq!(made(AbstractSockets::Separate), [true, true, true]);
+    }
 }

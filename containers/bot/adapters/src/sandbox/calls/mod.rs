@@ -10,4 +10,4 @@ mod objects;
 mod processes;
 mod sockets;
 
-pub(super) use filter::{filter, filter_keys};
+pub(super) use filter::{AbstractSockets, filter, filter_beside_namespaces};

@@ -3,8 +3,9 @@
 //! A path of a Unix socket needs no right of Landlock in most kernels. A command could ask another program of its user,
 //! such as a container engine or the session's bus, to act for it. So it creates no Unix socket, with a proxy only
 //! sockets of TCP, which Landlock restricts, and without network none at all. Pairs of connected sockets stay allowed.
-//! `io_uring` is refused, because it creates sockets without the filtered calls. With a proxy, data in the first packet
-//! of a connection (`MSG_FASTOPEN`) is refused.
+//! In namespaces it may create Unix sockets of its own, and none of a family that no namespace holds, such as those to a
+//! virtual machine's host. `io_uring` is refused, because it creates sockets without the filtered calls. With a proxy,
+//! data in the first packet of a connection (`MSG_FASTOPEN`) is refused.
 
 use seccompiler::{BackendError, SeccompCmpOp, SeccompRule, TargetArch};
 
@@ -17,10 +18,15 @@ const SOCKET: Call = Call::new(41, 198);
 const IO_URING_SETUP: Call = Call::new(425, 425);
 /// The calls that send, with the position of their flags: `sendto`, `sendmsg` and `sendmmsg`.
 const SENDS: [(Call, u8); 3] = [(Call::new(44, 206), 3), (Call::new(46, 211), 2), (Call::new(307, 269), 3)];
+const UNIX: u64 = 1;
+const INET: u64 = 2;
+const INET6: u64 = 10;
 /// `AF_NETLINK`, with which libraries read the addresses of interfaces.
 const NETLINK: u64 = 16;
-/// The families of sockets of a command with a network: `AF_INET`, `AF_INET6` and netlink.
-const FAMILIES: [u64; 3] = [2, 10, NETLINK];
+/// The families of sockets of a command with a network.
+const FAMILIES: [u64; 3] = [INET, INET6, NETLINK];
+/// The families of sockets that namespaces of the network hold.
+const HELD_FAMILIES: [u64; 4] = [UNIX, INET, INET6, NETLINK];
 /// The type `SOCK_STREAM`, and the bits of the types.
 const STREAM: u64 = 1;
 const TYPE_BITS: u64 = 0xf;
@@ -37,7 +43,7 @@ pub(super) fn refuse_sockets(
 ) -> Result<(), BackendError> {
     let sockets = match reach {
         Reach::Nothing => Vec::new(),
-        Reach::Machine => vec![other_families()?],
+        Reach::Machine => vec![other_families(FAMILIES)?],
         Reach::Proxy(_) => only_tcp()?,
     };
     SOCKET.refuse(target, sockets, refused);
@@ -51,15 +57,27 @@ pub(super) fn refuse_sockets(
     Ok(())
 }
 
+/// Refuses Unix sockets, as with the network of the machine under Landlock.
+pub(super) fn refuse_local_sockets(target: TargetArch, refused: &mut Refused) -> Result<(), BackendError> {
+    refuse_sockets(&Reach::Machine, target, refused)
+}
+
+/// Refuses the sockets that namespaces do not hold.
+pub(super) fn refuse_unheld_sockets(target: TargetArch, refused: &mut Refused) -> Result<(), BackendError> {
+    SOCKET.refuse(target, vec![other_families(HELD_FAMILIES)?], refused);
+    IO_URING_SETUP.refuse(target, Vec::new(), refused);
+    Ok(())
+}
+
 /// Matches the sockets of all other families.
-fn other_families() -> Result<SeccompRule, BackendError> {
-    rule(FAMILIES.map(|family| condition(0, SeccompCmpOp::Ne, family)))
+fn other_families<const N: usize>(families: [u64; N]) -> Result<SeccompRule, BackendError> {
+    rule(families.map(|family| condition(0, SeccompCmpOp::Ne, family)))
 }
 
 /// Matches the sockets of other families, and those of IP that are not TCP.
 fn only_tcp() -> Result<Vec<SeccompRule>, BackendError> {
     let is_ip = || condition(0, SeccompCmpOp::Ne, NETLINK);
-    let mut rules = vec![other_families()?];
+    let mut rules = vec![other_families(FAMILIES)?];
     for kind in (0..=TYPE_BITS).filter(|kind| *kind != STREAM) {
         rules.push(rule([is_ip(), condition(1, SeccompCmpOp::MaskedEq(TYPE_BITS), kind)])?);
     }

@@ -83,6 +83,11 @@ impl Mirror {
         }
     }
 
+    /// Returns the folder of objects.
+    pub(super) fn objects(&self) -> PathBuf {
+        self.folder.join("objects")
+    }
+
     /// Makes a folder for the files of a checkpoint before they count.
     pub(super) fn quarantine(&self) -> io::Result<TempDir> {
         let folder = self.folder.canonicalize()?;

@@ -3,9 +3,12 @@
 //! Mirrors are `<data>/mirrors/<digest of the origin>`, so all threads of a repository share the objects of its history.
 //! A checkpoint is `refs/ars/<run>/<number>` there. Neither the tree nor its index is changed by one.
 
+mod footprint;
+mod loose;
 mod message;
 mod mirror;
 mod prune;
+mod quick;
 mod restore;
 mod save;
 mod script;
@@ -14,4 +17,4 @@ mod secrets;
 pub(super) use mirror::Mirror;
 pub(super) use prune::prune;
 pub(super) use restore::restore;
-pub(super) use save::{Saved, Saving};
+pub(super) use save::{LastSaved, Saved, Saving};

@@ -1,6 +1,7 @@
 //! Removes old checkpoints, and the objects that only they had.
 
 use std::{
+    ffi::OsStr,
     fs, io,
     path::Path,
     time::{Duration, SystemTime},
@@ -24,6 +25,8 @@ const CHECKPOINT_MAX_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const CHECKPOINT_RUNS_MAX: usize = 500;
 /// Packs of a mirror from which they are joined, and unused objects removed.
 const PACKS_MAX: usize = 64;
+/// Objects outside of packs from which they are joined to one, and unused objects removed.
+const LOOSE_MAX: usize = 2_000;
 /// Age from which a quarantine belongs to a dead process.
 const ABANDONED_AFTER: Duration = Duration::from_secs(60 * 60);
 /// Timeout of joining the packs of a mirror.
@@ -34,14 +37,14 @@ pub(in super::super) async fn prune(programs: &Programs, data: &Path) -> Result<
     let data = data.to_path_buf();
     for mirror in blocking_io(move || Mirror::all(&data)).await? {
         let pruned = mirror.clone();
-        let packs = blocking_io(move || {
+        let counted = blocking_io(move || {
             remove_refs(&pruned)?;
             remove_quarantines(&pruned)?;
-            count_packs(&pruned)
+            Ok(count_packs(&pruned)? > PACKS_MAX || pruned.count_loose()? > LOOSE_MAX)
         });
-        match packs.await {
-            Ok(packs) if packs > PACKS_MAX => repack(programs, &mirror).await?,
-            Ok(_) => {}
+        match counted.await {
+            Ok(true) => repack(programs, &mirror).await?,
+            Ok(false) => {}
             // The others are pruned anyway.
             Err(error) => tracing::warn!(%error, "checkpoints of a mirror were not pruned"),
         }
@@ -89,7 +92,7 @@ fn count_packs(mirror: &Mirror) -> io::Result<usize> {
     Ok(packs.iter().filter(|entry| entry.path().extension().is_some_and(|kind| kind == "pack")).count())
 }
 
-/// Joins the packs. Objects that no checkpoint has are dropped.
+/// Joins packs and other objects to one pack. Objects that no checkpoint has are dropped.
 async fn repack(programs: &Programs, mirror: &Mirror) -> Result<(), WorkspaceError> {
     let locked = mirror.clone();
     let locked = blocking_io(move || {
@@ -97,9 +100,13 @@ async fn repack(programs: &Programs, mirror: &Mirror) -> Result<(), WorkspaceErr
         Ok(locked.folder()?.map(|folder| (lock, folder)))
     });
     let Some((_lock, folder)) = locked.await? else { return Ok(()) };
-    let git = Git { programs, place: &folder, cancel: &CancellationToken::new() };
-    let words = ["--git-dir".as_ref(), folder.as_os_str(), "repack".as_ref(), "-adq".as_ref()];
-    let program = git.apart(&[&folder], &[], &words);
-    let output = git.run(program, Limits { time: REPACK_TIMEOUT, output: 4 << 10 }).await?;
-    output.succeeded().map(drop)
+    let git = Git { programs, place: &folder, cancel: &CancellationToken::new(), group: None };
+    for call in [["repack", "-adq"], ["prune", "--expire=now"]] {
+        let [command, option] = call.map(OsStr::new);
+        let words = ["--git-dir".as_ref(), folder.as_os_str(), command, option];
+        let program = git.apart(&[&folder], &[], &words);
+        let output = git.run(program, Limits { time: REPACK_TIMEOUT, output: 4 << 10 }).await?;
+        output.succeeded()?;
+    }
+    Ok(())
 }

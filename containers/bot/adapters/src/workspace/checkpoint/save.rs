@@ -21,17 +21,19 @@ use super::{
         git::{Git, GitOutput, Limits},
         programs::Script,
     },
+    footprint::Footprint,
     mirror::{Locked, Mirror},
+    quick::Kept,
     script,
     secrets::{self, Searched},
 };
 
 /// Timeout of a checkpoint. The first one of a repository copies its history.
-const SAVE_TIMEOUT: Duration = Duration::from_secs(5 * 60);
+pub(super) const SAVE_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 /// Largest index that is copied. A larger one is made again, which reads every file.
 const INDEX_MAX_BYTES: u64 = 256 << 20;
 /// Bytes of a script's output: a few lines, one of them with every unsaved branch and stash.
-const OUTPUT_LIMIT: usize = 256 << 10;
+pub(super) const OUTPUT_LIMIT: usize = 256 << 10;
 /// Most files that a checkpoint names as withheld.
 const WITHHELD_MAX: usize = 20;
 
@@ -45,10 +47,50 @@ pub(in super::super) struct Saved {
     /// Its commit.
     pub(in super::super) commit: String,
     /// The state of the tree that it was made of: commit, tree, and other branches.
-    state: String,
+    pub(super) state: String,
     /// Files that it lacks, or has without their secrets.
     #[serde(default)]
-    withheld: Vec<String>,
+    pub(super) withheld: Vec<String>,
+}
+
+/// The last checkpoint of a thread, with what the next one of the same run can start from.
+#[derive(Default)]
+pub(in super::super) struct LastSaved {
+    pub(in super::super) saved: Option<Saved>,
+    pub(in super::super) kept: Option<Kept>,
+}
+
+impl From<Option<Saved>> for LastSaved {
+    fn from(saved: Option<Saved>) -> Self {
+        Self { saved, kept: None }
+    }
+}
+
+/// The result of a checkpoint.
+pub(in super::super) struct Outcome {
+    /// The checkpoint and whether it is new, or `None` if there is nothing to save.
+    pub(in super::super) saved: Option<(Saved, bool)>,
+    /// What the next one can start from.
+    pub(in super::super) kept: Option<Kept>,
+}
+
+impl Outcome {
+    /// Returns the last checkpoint of an unchanged tree. A new run names it too. Blocks.
+    pub(super) fn unchanged(
+        mirror: &Mirror,
+        run: RunId,
+        last: Option<Saved>,
+        kept: Option<Kept>,
+    ) -> io::Result<Self> {
+        let saved = match last {
+            Some(last) if last.run != run => {
+                let number = mirror.store(&run, &last.commit)?;
+                Some((Saved { run, number, ..last }, true))
+            }
+            last => last.map(|last| (last, false)),
+        };
+        Ok(Self { saved, kept })
+    }
 }
 
 impl Saved {
@@ -91,6 +133,7 @@ pub(in super::super) struct Saving<'a> {
 struct Prepared {
     mirror: PathBuf,
     quarantine: TempDir,
+    footprint: Option<Footprint>,
     /// The last checkpoint, if the mirror still has it.
     last: Option<Saved>,
     _lock: Locked,
@@ -106,13 +149,18 @@ struct Reported {
 }
 
 impl Saving<'_> {
-    /// Saves the tree, and returns the checkpoint and whether it is new.
-    /// Returns the last one for an unchanged tree, and `None` if there is nothing to save.
-    pub(in super::super) async fn save(&self) -> Result<Option<(Saved, bool)>, WorkspaceError> {
+    /// Saves the tree. `kept` is what the last checkpoint of the run left.
+    /// An unchanged tree has the last checkpoint, or none if there is nothing to save.
+    pub(in super::super) async fn save(&self, kept: Option<Kept>) -> Result<Outcome, WorkspaceError> {
+        if let Some(kept) = kept
+            && let Some(outcome) = self.save_quickly(kept).await?
+        {
+            return Ok(outcome);
+        }
         let prepared = self.prepare().await?;
         let first = self.run_script(&prepared, "new").await?;
         if first.commit.is_none() {
-            return self.unchanged(prepared, &first.state).await;
+            return self.unchanged(prepared, first.state).await;
         }
         let place = prepared.quarantine.path().to_path_buf();
         let skipped_files = first.skipped_files;
@@ -130,30 +178,28 @@ impl Saving<'_> {
         let (Some(commit), Some(pack)) = (made.commit, made.pack) else {
             return Err(failed("it reported no commit"));
         };
-        let (mirror, run) = (self.mirror.clone(), self.run.clone());
+        let (mirror, run, files) = (self.mirror.clone(), self.run.clone(), Arc::clone(self.files));
         blocking_io(move || {
-            mirror.adopt(prepared.quarantine.path(), &pack)?;
+            let Prepared { quarantine, footprint, _lock, .. } = prepared;
+            mirror.adopt(quarantine.path(), &pack)?;
             let number = mirror.store(&run, &commit)?;
-            Ok(Some((Saved { run, number, commit, state, withheld: short(withheld) }, true)))
+            // The next search would not know what this one left out.
+            let footprint = footprint.filter(|_| withheld.is_empty());
+            let kept = Kept::of((&files, &mirror), (quarantine.path(), footprint), &state, Some(&commit))?;
+            let saved = Saved { run, number, commit, state, withheld: short(withheld) };
+            Ok(Outcome { saved: Some((saved, true)), kept })
         })
         .await
     }
 
-    /// Returns the last checkpoint of an unchanged tree. A new run names it too.
-    async fn unchanged(
-        &self,
-        prepared: Prepared,
-        state: &str,
-    ) -> Result<Option<(Saved, bool)>, WorkspaceError> {
-        let (mirror, run, state) = (self.mirror.clone(), self.run.clone(), state.to_owned());
+    async fn unchanged(&self, prepared: Prepared, state: String) -> Result<Outcome, WorkspaceError> {
+        let (mirror, run, files) = (self.mirror.clone(), self.run.clone(), Arc::clone(self.files));
         blocking_io(move || {
-            let Some(last) = prepared.last.filter(|last| last.state == state) else { return Ok(None) };
-            prepared.quarantine.close()?;
-            if last.run == run {
-                return Ok(Some((last, false)));
-            }
-            let number = mirror.store(&run, &last.commit)?;
-            Ok(Some((Saved { run, number, ..last }, true)))
+            let Prepared { quarantine, footprint, last, _lock, .. } = prepared;
+            let last = last.filter(|last| last.state == state);
+            let commit = last.as_ref().map(|last| last.commit.as_str());
+            let kept = Kept::of((&files, &mirror), (quarantine.path(), footprint), &state, commit)?;
+            Outcome::unchanged(&mirror, run, last, kept)
         })
         .await
     }
@@ -162,6 +208,8 @@ impl Saving<'_> {
         let (mirror, files) = (self.mirror.clone(), Arc::clone(self.files));
         let last = self.last.cloned();
         blocking_io(move || {
+            // A later change of refs or index counts for the next checkpoint.
+            let footprint = Footprint::of(&files);
             let folder = mirror.prepare()?;
             let lock = mirror.lock()?;
             let quarantine = mirror.quarantine()?;
@@ -176,8 +224,7 @@ impl Saving<'_> {
             };
             let known: String = known.iter().map(|commit| format!("^{commit}\n")).collect();
             fs::write(quarantine.path().join("known"), known)?;
-            fs::write(quarantine.path().join("title"), format!("{MESSAGE}\n\n"))?;
-            Ok(Prepared { mirror: folder, quarantine, last, _lock: lock })
+            Ok(Prepared { mirror: folder, quarantine, footprint, last, _lock: lock })
         })
         .await
     }
@@ -195,7 +242,7 @@ impl Saving<'_> {
             readable: &[&tree, mirror],
         };
         let paths = [mirror.as_os_str(), tree.as_os_str(), quarantine.path().as_os_str()];
-        let words = [state, self.base.unwrap_or_default(), mode].map(std::ffi::OsStr::new);
+        let words = [state, self.base.unwrap_or_default(), mode, MESSAGE].map(std::ffi::OsStr::new);
         let program = self.git.script(&script, &[&paths[..], &words[..]].concat());
         let limits = Limits { time: SAVE_TIMEOUT, output: OUTPUT_LIMIT };
         let output = self.git.run(program, limits).await?;

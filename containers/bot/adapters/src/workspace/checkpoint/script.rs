@@ -7,9 +7,10 @@
 
 /// Saves a tree.
 ///
-/// Arguments: git, mirror, tree, quarantine, known state, commit that needs no checkpoint, `new` or `again`.
+/// Arguments: git, mirror, tree, quarantine, known state, commit that needs no checkpoint, `new` or `again`,
+/// first line of the message.
 pub(super) const SAVE: &str = r#"
-git=$1 mirror=$2 tree=$3 q=$4 known=$5 base=$6 mode=$7
+git=$1 mirror=$2 tree=$3 q=$4 known=$5 base=$6 mode=$7 title=$8
 none=4b825dc642cb6eb9a060e54bf8d69288fbee4904
 export GIT_DIR="$mirror" GIT_WORK_TREE="$tree" GIT_INDEX_FILE="$q/index" GIT_OBJECT_DIRECTORY="$q/objects"
 export GIT_ALTERNATE_OBJECT_DIRECTORIES="$tree/.git/objects:$mirror/objects"
@@ -17,17 +18,28 @@ g() {
   "$git" -c core.hooksPath=/dev/null -c core.fsmonitor=false -c gc.auto=0 -c index.sparse=false \
     -c "core.excludesFile=$tree/.git/info/exclude" "$@"
 }
+# Git compares no file with one of these flags. A file that a sparse tree lacks keeps its flag, and is no deletion.
+unhide() {
+  g ls-files -v | LC_ALL=C grep '^[hsS] ' >"$q/hidden" || return 0
+  sed -n 's/^[hs] //p' "$q/hidden" >"$q/assumed"; sed -n 's/^[sS] //p' "$q/hidden" >"$q/skipped"
+  [ ! -s "$q/assumed" ] || g update-index --no-assume-unchanged --stdin <"$q/assumed" || return 1
+  [ -s "$q/skipped" ] || return 0
+  g update-index --no-skip-worktree --stdin <"$q/skipped" || return 1
+  g ls-files --deleted | LC_ALL=C grep -Fxf "$q/skipped" >"$q/absent" || return 0
+  g update-index --skip-worktree --stdin <"$q/absent"
+}
 cd "$tree" || exit 90
 "$git" --git-dir="$tree/.git" show-ref --head >"$q/refs" 2>/dev/null
-head='' sha='' name='' at='' remotes=' '
+head='' sha='' name='' at='' place='' remotes=' '
 read -r sha name <"$q/refs" && [ "$name" = HEAD ] && head=$sha
 if [ "$mode" = new ]; then
   added=0
-  [ -s "$q/index" ] && { g add --all --ignore-errors -- . 2>"$q/errors" || added=$?; } || added=99
+  [ ! -s "$q/index" ] || unhide 2>"$q/errors" || exit 98
+  [ -s "$q/index" ] && { g add --all --verbose --ignore-errors -- . >"$q/added" 2>"$q/errors" || added=$?; } || added=99
   if [ "$added" -gt 1 ]; then
     # The copied index is unusable.
     rm -f "$q/index" && g read-tree "${head:---empty}" || exit 91
-    added=0; g add --all --ignore-errors -- . 2>"$q/errors" || added=$?
+    added=0; g add --all --verbose --ignore-errors -- . >"$q/added" 2>"$q/errors" || added=$?
   fi
   [ "$added" -le 1 ] || exit 92
   echo "added $added"
@@ -56,24 +68,52 @@ if [ -r "$tree/.git/logs/refs/stash" ]; then
     seen="$seen$sha " parents="$parents $sha"
   done <"$tree/.git/logs/refs/stash"
 fi
+at=-; read -r at <"$tree/.git/HEAD"
+# The next checkpoint uses the message too, if the branches are the same then.
+{ printf '%s\n\n%s\n' "$title" "head ${head:--} $at"; [ ! -s "$q/tips" ] || cat "$q/tips"; } >"$q/message"
 state="$head $t$parents"
 echo "state $state"
 [ "$state" != "$known" ] || { echo same; exit 0; }
 if [ "$mode" = new ]; then
   g diff-index --cached --raw --no-renames --no-abbrev "${head:-$none}" -- >"$q/raw" || exit 95
   # The origin has a tree without changes at one of its commits.
-  case "$remotes$base " in *" $head "*) at=origin ;; esac
-  [ -n "$known" ] || [ -s "$q/raw" ] || [ "$at" != origin ] || [ -n "$parents" ] || { echo clean; exit 0; }
+  case "$remotes$base " in *" $head "*) place=origin ;; esac
+  [ -n "$known" ] || [ -s "$q/raw" ] || [ -z "$place" ] || [ -n "$parents" ] || { echo clean; exit 0; }
   cut -d' ' -f4 "$q/raw" | g cat-file --batch 2>/dev/null | head -c 67108864 >"$q/blobs"
 fi
-at=-; read -r at <"$tree/.git/HEAD"
-{ cat "$q/title"; echo "head ${head:--} $at"; cat "$q/tips"; } >"$q/message"
 set --; for sha in $head $parents; do set -- "$@" -p "$sha"; done
 c=$(g commit-tree --no-gpg-sign -F "$q/message" "$@" "$t") || exit 96
 { echo "$c"; cat "$q/known"; } | g pack-objects --revs -q --threads=1 "$q/pack" >"$q/name" || exit 97
 read -r name <"$q/name"
 echo "commit $c"
 echo "pack $name"
+"#;
+
+/// Saves the files of a tree that changed since its last checkpoint, with the index that this one left.
+///
+/// Arguments: git, mirror, tree, quarantine, known tree, commit of `HEAD`, further parents. Objects are those of the
+/// mirror only, so that every new one is in the quarantine.
+pub(super) const SAVE_QUICKLY: &str = r#"
+git=$1 mirror=$2 tree=$3 q=$4 known=$5
+shift 5
+export GIT_DIR="$mirror" GIT_WORK_TREE="$tree" GIT_INDEX_FILE="$q/index" GIT_OBJECT_DIRECTORY="$q/objects"
+export GIT_ALTERNATE_OBJECT_DIRECTORIES="$mirror/objects"
+g() {
+  "$git" -c core.hooksPath=/dev/null -c core.fsmonitor=false -c gc.auto=0 -c index.sparse=false \
+    -c "core.excludesFile=$tree/.git/info/exclude" "$@"
+}
+cd "$tree" || exit 90
+g add --all --verbose -- . >"$q/added" 2>"$q/errors" || exit 92
+[ ! "$q/index" -ef "$q/before" ] || exit 0
+t=$(g write-tree) || exit 94
+[ "$t" != "$known" ] || exit 0
+[ -s "$q/message" ] || exit 95
+echo "tree $t"
+parents=''
+for sha; do parents="$parents -p $sha"; done
+# The words are ids of commits.
+c=$(g commit-tree --no-gpg-sign -F "$q/message" $parents "$t") || exit 96
+echo "commit $c"
 "#;
 
 /// Restores a checkpoint in a new tree.

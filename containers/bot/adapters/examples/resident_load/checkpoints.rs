@@ -1,0 +1,58 @@
+//! Checkpoints of a local tree and of trees on the resident.
+
+use std::{sync::Arc, time::Instant};
+
+use ars_bot_adapters::workspace::GitWorkspaces;
+use ars_bot_ports::{
+    OpenFor, Repository, Residents, ResidentsError, Workspace, WorkspaceProvider as _, WorkspaceRequest,
+};
+use ars_types::{RunId, ThreadKey};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    origin::Origin,
+    samples::Samples,
+    threads::{Attached, request},
+};
+
+/// Repetitions of each checkpoint of the local tree.
+const REPETITIONS: usize = 10;
+
+/// Saves the tree of a thread on the resident.
+pub async fn checkpoint(residents: &dyn Residents, thread: &str) -> Result<Attached, ResidentsError> {
+    let body = request(&json!({"threadKey": thread, "run": "bench"}));
+    residents.checkpoint(&body, &CancellationToken::new()).await.map(|_| Attached::Yes)
+}
+
+/// Measures checkpoints of a local tree: the first one, with one changed file, and without a change.
+pub async fn local(trees: &Arc<GitWorkspaces>, origin: &Origin) {
+    let thread = ThreadKey::new("bench", "local", "tree");
+    let repository = Repository { name: "bench/app".to_owned(), origin: origin.path.display().to_string() };
+    let request = WorkspaceRequest {
+        repository: Some(&repository),
+        purpose: OpenFor::Run,
+        ..WorkspaceRequest::of(&thread)
+    };
+    let tree = trees.open(request, &CancellationToken::new()).await.unwrap();
+    let [mut first, mut changed, mut same] = [(); 3].map(|()| Samples::default());
+    save(&*tree, Some(0), &mut first).await;
+    for number in 1..=REPETITIONS {
+        save(&*tree, Some(number), &mut changed).await;
+        save(&*tree, None, &mut same).await;
+    }
+    first.print(0, "local first checkpoint");
+    changed.print(0, "local checkpoint");
+    same.print(0, "local checkpoint, same");
+}
+
+/// Changes a file, if there is a number, and saves the tree.
+async fn save(tree: &dyn Workspace, change: Option<usize>, samples: &mut Samples) {
+    if let Some(number) = change {
+        tree.write("src/0/0.txt", format!("change {number}\n").as_bytes()).await.unwrap();
+    }
+    let start = Instant::now();
+    let saved = tree.checkpoint(&RunId::parse("bench").unwrap(), &CancellationToken::new()).await.unwrap();
+    samples.add(start.elapsed());
+    assert_eq!(saved.unwrap().is_new, change.is_some());
+}

@@ -1,0 +1,142 @@
+//! Onboards the repositories that runs work on, on one machine, so that later threads start warm.
+//!
+//! The run that begins it works on a local tree and waits for nothing. A repository that had a resident before is left
+//! out, because an administrator or a failed preparation removed it.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use ars_bot_ports::{GitRequest, Repository, Residents, Workspace};
+use ars_resident::{
+    detect::{Detection, NO_OP, detect, manifest},
+    names::Resource,
+    wire::OnboardRequest,
+};
+use ars_types::RefName;
+use tokio_util::sync::CancellationToken;
+
+use super::local::LocalTransport;
+
+/// A default branch that no repository has. The resident then follows that of the origin.
+const UNKNOWN_BRANCH: &str = "HEAD";
+/// The default branch of the origin, as the clone found it. The tree may be at another branch.
+const DEFAULT_BRANCH: &str = "refs/remotes/origin/HEAD";
+/// Most bytes of the listing of a repository's root that are read.
+const ROOT_MAX_BYTES: usize = 256 << 10;
+/// Most bytes of a manifest that are read.
+const MANIFEST_MAX_BYTES: usize = 256 << 10;
+
+/// The automatic onboarding of configured repositories.
+pub struct AutoOnboarding {
+    transport: Arc<LocalTransport>,
+    residents: Arc<dyn Residents>,
+    repositories: Arc<[Repository]>,
+    attempts: Mutex<HashMap<Resource, Attempt>>,
+}
+
+/// An attempt of this process.
+enum Attempt {
+    /// It is in progress, or was accepted.
+    Requested,
+    /// It was rejected for this reason. The next run repeats it.
+    Rejected(String),
+}
+
+impl AutoOnboarding {
+    /// Makes the onboarding of these repositories. Others are onboarded by an administrator only.
+    pub fn new(
+        transport: Arc<LocalTransport>,
+        residents: Arc<dyn Residents>,
+        repositories: Arc<[Repository]>,
+    ) -> Self {
+        Self { transport, residents, repositories, attempts: Mutex::default() }
+    }
+
+    /// Returns the text for the reader of a run on a repository without a resident.
+    /// Returns `None` if the repository is not onboarded automatically.
+    pub(super) fn offer(&self, repository: &Repository, resource: &Resource) -> Option<String> {
+        if !self.repositories.contains(repository) || self.transport.had_resident(resource) {
+            return None;
+        }
+        let name = &repository.name;
+        Some(match self.attempts().get(resource) {
+            Some(Attempt::Rejected(reason)) => format!("{name} has no resident: {reason}"),
+            Some(Attempt::Requested) | None => {
+                format!("a resident of {name} is being prepared, and later threads start in it")
+            }
+        })
+    }
+
+    /// Onboards a repository in the background. `tree` is a clone of it.
+    pub(super) fn begin(self: &Arc<Self>, resource: Resource, tree: Arc<dyn Workspace>) {
+        if let Some(Attempt::Requested) = self.attempts().insert(resource.clone(), Attempt::Requested) {
+            return;
+        }
+        let own = Arc::clone(self);
+        tokio::spawn(async move {
+            let onboarded = own.onboard(&resource, &*tree).await;
+            // The run may have ended, and its tree be needed by others.
+            drop(tree);
+            match onboarded {
+                Ok(()) => tracing::info!(resource = resource.as_str(), "repository onboarded automatically"),
+                Err(reason) => {
+                    tracing::warn!(resource = resource.as_str(), %reason, "repository not onboarded");
+                    own.attempts().insert(resource, Attempt::Rejected(reason));
+                }
+            }
+        });
+    }
+
+    async fn onboard(&self, resource: &Resource, tree: &dyn Workspace) -> Result<(), String> {
+        // Nothing is built in the background until an administrator names the command.
+        let table = Detection { build: NO_OP.to_owned(), ..inspect(tree).await? };
+        let request = OnboardRequest {
+            resource: resource.clone(),
+            commands: table.table(),
+            default_ref: RefName::parse(UNKNOWN_BRANCH).map_err(|error| error.to_string())?,
+            effects: None,
+            disk_budget_mb: None,
+            provisioning_timeout_ms: None,
+            worktree_ttl_days: None,
+            evict_coldest: false,
+        };
+        let answer = self.residents.onboard(&request, &CancellationToken::new()).await;
+        answer.map(drop).map_err(|error| error.to_string())
+    }
+
+    fn attempts(&self) -> MutexGuard<'_, HashMap<Resource, Attempt>> {
+        self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Detects the command table from the default branch of a tree's origin.
+async fn inspect(tree: &dyn Workspace) -> Result<Detection, String> {
+    let name = ["rev-parse", "--verify", "--quiet", &format!("{DEFAULT_BRANCH}^{{commit}}")];
+    let found = git(tree, &name, ROOT_MAX_BYTES).await;
+    let commit = found.map_err(|_| "the default branch of its origin is not known yet".to_owned())?;
+    let commit = commit.trim();
+    let listing = git(tree, &["ls-tree", "-z", commit], ROOT_MAX_BYTES).await?;
+    let files = listing.split('\0').filter_map(|line| line.split_once('\t'));
+    // Contents other than that of the one manifest are not needed.
+    let mut files: BTreeMap<String, String> = files
+        .filter(|(entry, _)| entry.split(' ').nth(1) == Some("blob"))
+        .map(|(_, name)| (name.to_owned(), String::new()))
+        .collect();
+    if let Some(name) = manifest(files.keys().map(String::as_str)) {
+        let content =
+            git(tree, &["cat-file", "blob", &format!("{commit}:{name}")], MANIFEST_MAX_BYTES).await?;
+        files.insert(name.to_owned(), content);
+    }
+    Ok(detect(&files))
+}
+
+async fn git(tree: &dyn Workspace, arguments: &[&str], output_limit: usize) -> Result<String, String> {
+    let request = GitRequest { arguments, output_limit };
+    let answer = tree.git(request, &CancellationToken::new()).await.map_err(|error| error.to_string())?;
+    if answer.exit_code != 0 || answer.truncated {
+        return Err(format!("its files could not be read (git {})", arguments[0]));
+    }
+    Ok(String::from_utf8_lossy(&answer.output).into_owned())
+}
