@@ -14,7 +14,7 @@ use worker::{
 };
 
 use crate::{
-    policy::{BotPolicy, TOKENS},
+    policy::{BotPolicy, TOKENS, edge_secret},
     proxy::{self, drain_caller_body, response},
     restart::{self, Target},
 };
@@ -31,7 +31,8 @@ pub struct BotObject {
 
 /// The bot behind the edge.
 enum Bot {
-    Container(ContainerOwner<BotPolicy>),
+    /// With the storage of the secret that it shares.
+    Container(ContainerOwner<BotPolicy>, Storage),
     /// On a developer's machine.
     Native(Upstream),
 }
@@ -58,10 +59,10 @@ impl BotObject {
     /// Returns the object. A container and the address of a developer's bot exclude each other.
     pub fn new(context: ObjectContext, env: Env) -> Self {
         let storage = context.storage();
-        let owner = ContainerOwner::new(context, BotPolicy(env.clone()));
+        let owner = ContainerOwner::new(context, BotPolicy { env: env.clone(), storage: storage.clone() });
         let native = native_url(&env);
         let bot = match (owner, native) {
-            (Some(owner), None) => Some(Bot::Container(owner)),
+            (Some(owner), None) => Some(Bot::Container(owner, storage.clone())),
             (None, Some(url)) => Some(Bot::Native(Upstream::at(&url))),
             _ => None,
         };
@@ -96,7 +97,7 @@ impl BotObject {
             let tokens = text_binding(&self.env, TOKENS);
             return Outcome::Answer(response(&restart::answer(request, tokens.as_deref(), bot).await));
         }
-        let Bot::Container(owner) = bot else { return Outcome::Pass };
+        let Bot::Container(owner, _) = bot else { return Outcome::Pass };
         // The Worker has rejected a wrong bearer, where the path has one.
         let caller = if caller::has_bearer(path_of(url)) { Caller::Known } else { Caller::Anonymous };
         match owner.admit(caller).await {
@@ -111,7 +112,7 @@ impl BotObject {
     /// # Errors
     /// The database failed. The platform then repeats the alarm.
     pub fn alarm(&self) -> Result<(), SqlError> {
-        let Some(Bot::Container(owner)) = &self.bot else { return Ok(()) };
+        let Some(Bot::Container(owner, _)) = &self.bot else { return Ok(()) };
         fire_alarms(self.storage.clone(), |name| {
             match name {
                 LIFECYCLE_ALARM => owner.alarm(),
@@ -125,7 +126,7 @@ impl BotObject {
 impl Bot {
     fn upstream(&self) -> &Upstream {
         match self {
-            Self::Container(owner) => owner.upstream(),
+            Self::Container(owner, _) => owner.upstream(),
             Self::Native(upstream) => upstream,
         }
     }
@@ -137,14 +138,21 @@ impl Target for Bot {
     }
 
     fn is_down(&self) -> bool {
-        matches!(self, Self::Container(owner) if !owner.is_running())
+        matches!(self, Self::Container(owner, _) if !owner.is_running())
+    }
+
+    fn secret(&self) -> Option<String> {
+        match self {
+            Self::Native(_) => None,
+            Self::Container(_, storage) => edge_secret(storage),
+        }
     }
 
     fn restart(&self, force: bool) -> restart::Begun {
         match self {
             Self::Native(_) => restart::Begun::NotOurs,
-            Self::Container(owner) if owner.restart(force) => restart::Begun::Yes,
-            Self::Container(_) => restart::Begun::Unavailable(RETRY_AFTER_S),
+            Self::Container(owner, _) if owner.restart(force) => restart::Begun::Yes,
+            Self::Container(..) => restart::Begun::Unavailable(RETRY_AFTER_S),
         }
     }
 }

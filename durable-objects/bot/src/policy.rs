@@ -1,9 +1,12 @@
 //! The bot's container: its version, environment and timeouts.
 
 use ars_container::lifecycle::Limits;
-use ars_platform::{BUILD, ContainerPolicy, text_binding, text_bindings};
+use ars_platform::{
+    BUILD, ContainerPolicy, Storage, random_bytes, store_text, stored_text, text_binding, text_bindings,
+};
 use ars_proxy::environment;
-use worker::Env;
+use ars_wire::admin::EDGE_SECRET;
+use worker::{Env, console_error};
 
 /// The variable that names the image where it is not the image of this build: on a developer's machine.
 const IMAGE: &str = "BOT_IMAGE";
@@ -15,8 +18,35 @@ const START_LIMIT_MS: i64 = 120_000;
 /// Timeout of a drain: the bot's own deadline.
 const DRAIN_LIMIT_MS: i64 = 900_000;
 
-/// The policy of the bot's container, from the Worker's bindings.
-pub struct BotPolicy(pub Env);
+/// The storage key of the secret that the object shares with its container.
+const SECRET_KEY: &str = "edge-secret";
+/// Random bytes of this secret.
+const SECRET_BYTES: usize = 32;
+
+/// The policy of the bot's container, from the Worker's bindings and the object's storage.
+pub struct BotPolicy {
+    /// The bindings.
+    pub env: Env,
+    /// The storage.
+    pub storage: Storage,
+}
+
+/// Returns the secret by which the bot knows its edge.
+///
+/// It is made once and stored, because the object may be evicted while its container runs. Without storage there is
+/// none, and the bot then authorizes no restart.
+pub fn edge_secret(storage: &Storage) -> Option<String> {
+    stored_text(storage, SECRET_KEY).or_else(|| {
+        let secret = hex::encode(random_bytes::<SECRET_BYTES>());
+        match store_text(storage, SECRET_KEY, &secret) {
+            Ok(()) => Some(secret),
+            Err(error) => {
+                console_error!("fault: the edge's secret was not stored: {error}");
+                None
+            }
+        }
+    })
+}
 
 impl ContainerPolicy for BotPolicy {
     const PORT: u16 = environment::PORT;
@@ -25,13 +55,14 @@ impl ContainerPolicy for BotPolicy {
         Limits { start_ms: START_LIMIT_MS, drain_ms: DRAIN_LIMIT_MS, grace_ms: 15_000, stable_ms: 300_000 };
 
     fn version(&self) -> String {
-        let image = text_binding(&self.0, IMAGE);
-        environment::version(image.as_deref().unwrap_or(BUILD), text_binding(&self.0, TOKENS).as_deref())
+        let image = text_binding(&self.env, IMAGE);
+        environment::version(image.as_deref().unwrap_or(BUILD), text_binding(&self.env, TOKENS).as_deref())
     }
 
     fn environment(&self) -> Vec<(String, String)> {
-        let texts = text_bindings(&self.0);
+        let texts = text_bindings(&self.env);
         let forwarded = environment::of(texts.iter().map(|(name, value)| (name.as_str(), value.as_str())));
-        forwarded.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+        let own = edge_secret(&self.storage).map(|secret| (EDGE_SECRET, secret));
+        forwarded.into_iter().chain(own).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }

@@ -3,7 +3,7 @@
 use ars_container::{Answer, restart};
 use ars_platform::{Probe, Probed, Upstream, read_within, thrown_text};
 use ars_proxy::failure;
-use ars_wire::admin::{AUTHORIZE_ROUTE, SUBJECT_HEADER, subject_header};
+use ars_wire::admin::{AUTHORIZE_ROUTE, EDGE_SECRET_HEADER, SUBJECT_HEADER, subject_header};
 use worker::{console_error, web_sys::Request};
 
 /// Timeout of the request's body.
@@ -18,6 +18,9 @@ pub trait Target {
 
     /// Returns whether the edge runs a container and none runs now.
     fn is_down(&self) -> bool;
+
+    /// Returns the secret that the container got, or `None` for a bot that the edge did not start.
+    fn secret(&self) -> Option<String>;
 
     /// Begins the restart.
     fn restart(&self, force: bool) -> Begun;
@@ -47,7 +50,10 @@ async fn decided(request: &Request, tokens: Option<&str>, bot: &impl Target) -> 
         return Ok(restart::without_bot(&subject, tokens));
     }
     let header = subject_header(&subject);
-    let question = Probe { is_post: true, header: Some((SUBJECT_HEADER, &header)), ..probe(AUTHORIZE_ROUTE) };
+    let secret = bot.secret();
+    let secret = secret.as_deref().map(|secret| (EDGE_SECRET_HEADER, secret));
+    let headers: Vec<_> = [(SUBJECT_HEADER, header.as_str())].into_iter().chain(secret).collect();
+    let question = Probe { is_post: true, headers: &headers, ..probe(AUTHORIZE_ROUTE) };
     let permission = ask(bot, question).await;
     // A bot that ended before it answered cannot be stopped.
     if permission.is_none() && bot.is_down() {

@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use ars_types::{RunStatus, UnixMillis};
+use ars_types::{RunId, RunStatus, UnixMillis};
 use ars_wire::{
     ingress::{ErrorBody, Receipt},
     schedules::{Firing, Outcome},
@@ -33,6 +33,26 @@ pub fn answered(schedule: &str, fired_at: UnixMillis, status: u16, body: &str) -
         },
         Ok(Answer { run: None }) | Err(_) => of(schedule, fired_at, Outcome::NoRun),
     }
+}
+
+/// Returns the firing at the end of its run. The detail has the reason if it did not complete.
+pub fn ran(
+    schedule: &str,
+    fired_at: UnixMillis,
+    run: &RunId,
+    status: RunStatus,
+    reason: Option<&str>,
+) -> Firing {
+    let detail = reason.and_then(detail);
+    match outcome(status) {
+        Some(outcome) => Firing { run_id: Some(run.to_string()), detail, ..of(schedule, fired_at, outcome) },
+        None => Firing { detail, ..of(schedule, fired_at, Outcome::NoRun) },
+    }
+}
+
+/// Returns the firing of a message that was answered without a run.
+pub fn without_run(schedule: &str, fired_at: UnixMillis, reason: &str) -> Firing {
+    Firing { detail: detail(reason), ..of(schedule, fired_at, Outcome::NoRun) }
 }
 
 /// Returns the firing of a failed request to the ingress.
@@ -164,6 +184,16 @@ mod tests {
         );
         let firing = unanswered("nightly", 7, " ");
         assert_eq!((firing.outcome, firing.detail), (Outcome::IngressError, None));
+    }
+
+    #[test]
+    fn ended_run_is_the_outcome() {
+        let run = RunId::parse("r-1").unwrap();
+        let firing = ran("nightly", 7, &run, RunStatus::Failed, Some("no\nhost"));
+        assert_eq!((firing.outcome, firing.run_id.as_deref()), (Outcome::Failed, Some("r-1")));
+        assert_eq!(firing.detail.as_deref(), Some("no host"));
+        let firing = without_run("nightly", 7, "denied");
+        assert_eq!((firing.outcome, firing.detail.as_deref()), (Outcome::NoRun, Some("denied")));
     }
 
     #[test]

@@ -7,11 +7,13 @@
 pub mod firing;
 
 mod cron;
+mod due;
 mod error;
 mod registry;
 mod store;
 
 pub use cron::{Cron, Field};
+pub use due::{MAX_FIRING_DELAY_MS, due};
 pub use error::CronError;
-pub use registry::{Action, SCHEDULES, Schedule};
+pub use registry::{Action, BOT, SCHEDULES, SELF_IMPROVEMENT, Schedule};
 pub use store::{MAX_FIRINGS, MIGRATIONS, ScheduleStore};

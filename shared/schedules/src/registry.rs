@@ -1,4 +1,9 @@
-//! The schedules of the service. The crons of a deployment equal these.
+//! The schedules of the service. The crons of a deployment equal those that its Worker fires.
+
+/// The `worker` of a schedule that the bot itself fires.
+pub const BOT: &str = "bot";
+/// Name of the schedule that files issues about recurring friction.
+pub const SELF_IMPROVEMENT: &str = "self-improvement";
 
 /// A schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -7,7 +12,7 @@ pub struct Schedule {
     pub name: &'static str,
     /// Five fields, in UTC.
     pub cron: &'static str,
-    /// The Worker that fires it.
+    /// The Worker that fires it, or [`BOT`].
     pub worker: &'static str,
     /// Description.
     pub description: &'static str,
@@ -24,11 +29,11 @@ pub enum Action {
     Healthz,
     /// Repairs residents.
     Watchdog,
-    /// Sends a text to the ingress.
+    /// Sends a text to the bot.
     Run {
         /// The text.
         command: &'static str,
-        /// The subject of the token.
+        /// The actor.
         identity: &'static str,
     },
 }
@@ -45,14 +50,24 @@ impl Action {
 }
 
 /// Every schedule.
-pub const SCHEDULES: &[Schedule] = &[Schedule {
-    name: "keep-alive",
-    cron: "* * * * *",
-    worker: "edge",
-    description: "keeps the bot's container awake",
-    internal: true,
-    action: Action::Healthz,
-}];
+pub const SCHEDULES: &[Schedule] = &[
+    Schedule {
+        name: "keep-alive",
+        cron: "* * * * *",
+        worker: "edge",
+        description: "keeps the bot's container awake",
+        internal: true,
+        action: Action::Healthz,
+    },
+    Schedule {
+        name: SELF_IMPROVEMENT,
+        cron: "0 14 * * 1",
+        worker: BOT,
+        description: "files recurring causes of slow runs as issues",
+        internal: false,
+        action: Action::Run { command: "friction propose", identity: "schedule:self-improvement" },
+    },
+];
 
 #[cfg(test)]
 mod tests {
@@ -66,8 +81,8 @@ mod tests {
     fn deployed_crons_equal_the_schedules() {
         let line = DEPLOYED.lines().find_map(|line| line.trim().strip_prefix("crons = ")).unwrap();
         let deployed: Vec<&str> = line.split('"').skip(1).step_by(2).collect();
-        let own: Vec<&str> = SCHEDULES.iter().map(|schedule| schedule.cron).collect();
-        assert_eq!(deployed, own);
-        assert!(own.iter().all(|cron| Cron::parse(cron).is_ok()));
+        let of_worker = SCHEDULES.iter().filter(|schedule| schedule.worker != BOT);
+        assert_eq!(deployed, of_worker.map(|schedule| schedule.cron).collect::<Vec<_>>());
+        assert!(SCHEDULES.iter().all(|schedule| Cron::parse(schedule.cron).is_ok()));
     }
 }

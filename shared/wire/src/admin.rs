@@ -17,6 +17,13 @@ pub const RESTART_ROUTE: &str = "/admin/restart";
 /// The edge strips it from every request from outside.
 pub const SUBJECT_HEADER: &str = "x-ars-restart-subject";
 
+/// Header with the secret that the edge gave to its container.
+/// It proves that the edge names the subject.
+/// The edge strips it from every request from outside.
+pub const EDGE_SECRET_HEADER: &str = "x-ars-edge-secret";
+/// The variable of the container with this secret.
+pub const EDGE_SECRET: &str = "EDGE_SECRET";
+
 /// Returns a subject as the header's value, percent-encoded, because headers cannot contain every text.
 pub fn subject_header(subject: &str) -> String {
     utf8_percent_encode(subject, NON_ALPHANUMERIC).to_string()

@@ -1,6 +1,6 @@
 //! Health bodies.
 
-use ars_types::{Generation, SandboxKind, SandboxNetwork};
+use ars_types::{Cgroup, Generation, SandboxKind, SandboxNetwork};
 use serde::{Deserialize, Serialize};
 
 /// `GET /healthz` of both the bot and the Workers.
@@ -57,6 +57,9 @@ pub struct BotHealth {
     /// The network of commands. Absent where no command runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<SandboxNetwork>,
+    /// The control groups of runs. Absent where no command runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cgroup: Option<Cgroup>,
 }
 
 /// The build of the process.

@@ -174,6 +174,8 @@ pub enum Taint {
     Repository,
     /// A record of a run that had read such a source.
     Memory,
+    /// A pull request under review, or an event of the code host.
+    Host,
     /// An earlier run of the thread had read such a source, or it is not known whether one had.
     Thread,
     /// A source of a later release.
@@ -188,6 +190,7 @@ impl Taint {
             Self::Web => "web",
             Self::Repository => "repository",
             Self::Memory => "memory",
+            Self::Host => "host",
             Self::Thread => "thread",
             Self::Other => "other",
         }

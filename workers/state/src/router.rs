@@ -1,6 +1,6 @@
 //! From the gate to the objects: the head is admitted, the body names a store, its object answers.
 
-use ars_auth::Secret;
+use ars_auth::gate::RotatingSecret;
 use ars_platform::{
     call_store, drain_body, header_of, internal, json, path_of, read_body, refuse, text_binding,
 };
@@ -18,6 +18,8 @@ use crate::objects::binding;
 
 /// The secret that every route but the health probe requires.
 const SECRET: &str = "MEMORY_TOKEN";
+/// The secret that it replaces, until every sender has the new one.
+const PREVIOUS_SECRET: &str = "MEMORY_TOKEN_PREVIOUS";
 /// Limit of a rejected body that is drained: twice the largest body limit.
 /// Its sender presented the bearer.
 const DRAIN_BYTES: usize = 4 * 1024 * 1024;
@@ -56,7 +58,7 @@ fn gate(request: &Request, env: &Env) -> Result<Admitted, Rejection> {
         authorization: authorization.as_deref(),
         content_length: content_length.as_deref(),
     };
-    admit(&head, &Secret::parse(text_binding(env, SECRET)).as_ref())
+    admit(&head, &RotatingSecret::parse(text_binding(env, SECRET), text_binding(env, PREVIOUS_SECRET)))
 }
 
 /// Returns the name of the object that keeps the store of an admitted request.

@@ -50,6 +50,8 @@ Environment (secrets come from nowhere else):
   SERVICE_SKILLS_DIR                      folder of skills, <slug>/SKILL.md
   SERVICE_READING_DIFF                    reading diffs of reviews: git, meat or off
   STATE_WORKER_URL, MEMORY_TOKEN          the state Worker: the default of --state-url, and its bearer
+  CONFIG_HOSTS                            hosts to which a document of the state Worker may send secrets
+  CONFIG_SANDBOX                          `any` lets a document of the state Worker weaken the sandbox
   RESIDENT_OPERATOR_TOKEN, RESIDENT_ADMIN_TOKEN
                                           bearers of the resident Worker
   ARS_SERVER, ARS_TOKEN                   a running service: the default of --server, and the token for it

@@ -23,6 +23,7 @@ use ars_bot_http::{Dashboard, Webhooks};
 use ars_bot_ports::{CodeHost, Documents, WorkspaceProvider};
 use ars_events::Redactor;
 use ars_types::ModelRef;
+use ars_wire::admin::EDGE_SECRET;
 
 use crate::{
     args::{Data, Purpose, Setup, Store},
@@ -30,7 +31,7 @@ use crate::{
     clock::SystemClock,
     code_host::CodeHostConfig,
     commands::Failure,
-    config::{self, ExecutionKind, File},
+    config::{self, ExecutionKind, File, Reach},
     environment::{self, name},
     generation,
     recorded_channels::RecordedChannels,
@@ -47,8 +48,13 @@ pub struct Plan {
     pub settings: Settings,
     /// Removes every configured secret from output.
     pub redactor: Arc<Redactor>,
-    /// The command serves requests, so its runs are recorded in the ledger if there is one.
-    pub keeps_ledger: bool,
+    /// The command serves requests until a signal.
+    /// Its runs are recorded in the ledger if there is one, and their repositories get residents.
+    pub serves: bool,
+    /// The ingress tokens of a command that serves requests.
+    pub tokens: Option<Arc<TokenMap>>,
+    /// Whether their variable is readable, so that one without an entry was removed.
+    pub are_tokens_known: bool,
     /// The providers of models.
     pub providers: BTreeMap<String, ProviderConfig>,
     /// The directory of runs and working trees.
@@ -60,6 +66,8 @@ pub struct Plan {
     memory_token: Option<Secret>,
     schedules_token: Option<Secret>,
     search_key: Option<Secret>,
+    /// The secret of the edge that started this process.
+    pub edge_secret: Option<Secret>,
     /// The code host, if one is configured.
     pub code_host: Option<CodeHostConfig>,
     /// The residents.
@@ -110,13 +118,9 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
     let sandbox = file.sandbox.settings().map_err(invalid)?;
     let data_dir = data_dir(setup.data)?;
     let tree_folder = tree_folder(&file, setup.config.as_deref(), &data_dir)?;
-    let token_of = |worker: &Option<config::Worker>| {
-        let token_env = worker.as_ref().and_then(|worker| worker.token_env.as_deref());
-        Secret::parse(environment::variable(token_env.unwrap_or(name::MEMORY_TOKEN)))
-    };
-    let store_token = token_of(&file.run_history.worker);
-    let memory_token = token_of(&file.memory.worker);
-    let schedules_token = token_of(&file.schedules.worker);
+    let [store_token, memory_token, schedules_token] =
+        [&file.run_history.worker, &file.memory.worker, &file.schedules.worker]
+            .map(|worker| bearer_of(worker.as_ref()));
     let keys = providers.values().filter_map(|provider| provider.api_key.as_ref());
     let search_key = Secret::parse(environment::variable(name::BRAVE_SEARCH_API_KEY));
     let code_host = CodeHostConfig::read(environment::variable);
@@ -134,7 +138,8 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         Dashboard::Token { secret, .. } => Some(secret.clone()),
         Dashboard::Loopback | Dashboard::Access(_) => None,
     };
-    let own = [&store_token, &memory_token, &schedules_token, &search_key, &dashboard_token];
+    let edge_secret = Secret::parse(environment::variable(EDGE_SECRET));
+    let own = [&edge_secret, &store_token, &memory_token, &schedules_token, &search_key, &dashboard_token];
     let of_code_host = code_host.iter().flat_map(CodeHostConfig::secrets);
     let secrets = keys.chain(tokens.secrets()).chain(own.into_iter().flatten()).chain(of_code_host);
     let of_residents = residents.secrets();
@@ -148,7 +153,9 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         file,
         settings,
         redactor,
-        keeps_ledger: false,
+        serves: false,
+        tokens: None,
+        are_tokens_known: true,
         providers,
         data_dir,
         tree_folder,
@@ -157,6 +164,7 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         memory_token,
         schedules_token,
         search_key,
+        edge_secret,
         code_host,
         residents,
         dashboard,
@@ -204,11 +212,17 @@ async fn file(path: &Path, state_url: Option<&str>) -> Result<File, Failure> {
     // The document may name another variable for the stores' bearer, but not for reading itself.
     let token = Secret::parse(environment::variable(name::MEMORY_TOKEN));
     let token = token.ok_or_else(|| missing(name::MEMORY_TOKEN))?;
-    config::load_remote(key, url, &token).await.map_err(|error| match error {
+    let file = config::load_remote(key, url, &token).await.map_err(|error| match error {
         config::RemoteError::Content(error) => invalid_configuration(&error),
         config::RemoteError::Store(source) => Failure::Unavailable(anyhow!("configuration: {source}")),
         error => Failure::InvalidInput(format!("configuration: {error}")),
-    })
+    })?;
+    let hosts = environment::variable(name::CONFIG_HOSTS);
+    let sandbox = environment::variable(name::CONFIG_SANDBOX);
+    let (hosts, sandbox) = (hosts.as_deref(), sandbox.as_deref());
+    let reach = Reach { state_url: url, hosts, sandbox, variable: &environment::variable };
+    reach.check(&file).map_err(|error| invalid_configuration(&error))?;
+    Ok(file)
 }
 
 /// Returns the model that `--rehearsal` adds.
@@ -222,6 +236,12 @@ pub fn data_dir(data: Data) -> Result<PathBuf, Failure> {
         Failure::InvalidInput("there is no home directory: name a data directory with --data-dir".into())
     })?;
     std::path::absolute(&dir).context("the data directory").map_err(Failure::Unavailable)
+}
+
+/// Returns the bearer of a state Worker.
+fn bearer_of(worker: Option<&config::Worker>) -> Option<Secret> {
+    let token_env = worker.and_then(|worker| worker.token_env.as_deref());
+    Secret::parse(environment::variable(token_env.unwrap_or(name::MEMORY_TOKEN)))
 }
 
 fn public_base_url() -> Result<Option<String>, Failure> {
@@ -306,7 +326,11 @@ impl Plan {
     /// Opens the parts and connects them.
     pub async fn build(self, store: Option<Store>, state_url: Option<String>) -> Result<Built, Failure> {
         let stores = self.stores(store, state_url)?;
-        let keeps_ledger = self.keeps_ledger && stores.kept == Kept::RecordsAndLedger;
+        let keeps_ledger = self.serves && stores.kept == Kept::RecordsAndLedger;
+        // The keep-alive of a deployment is one as well, so that its list exists there.
+        let has_schedules = stores.are_shared
+            || self.file.schedules.worker.is_some()
+            || self.file.fires_schedules(self.code_host.is_some());
         let code_host = capabilities::code_host(self.code_host.as_ref())?;
         let origins = self.settings.repositories.iter().map(|repository| repository.origin.as_str());
         let logins = Logins::new(origins, code_host.clone());
@@ -327,19 +351,23 @@ impl Plan {
             workspaces: Arc::clone(&trees),
             store: stores.runs,
             capabilities: Capabilities {
-                ledger: keeps_ledger.then(|| ledger(stores.live, stores.are_shared, channels)).transpose()?,
+                ledger: keeps_ledger
+                    .then(|| ledger(stores.live, stores.are_shared, self.are_tokens_known, channels))
+                    .transpose()?,
                 memory: capabilities::memory(
                     &self.file.memory,
                     self.file.organization.clone(),
                     stores.memory,
                 )?,
+                claims: Some(Arc::clone(&stores.documents)),
                 overrides: Some(capabilities::overrides(stores.documents).await?),
                 web: Some(capabilities::web(self.search_key.as_ref())?),
                 code_host,
                 skills: capabilities::skills()?,
+                tokens: self.tokens,
                 commands: CommandDeps {
                     build: Some(crate::build_stamp::build().clone()),
-                    schedules: stores.schedules,
+                    schedules: has_schedules.then_some(stores.schedules),
                     residents: residents.as_ref().map(|residents| Arc::clone(&residents.port)),
                     ..CommandDeps::default()
                 },
@@ -365,17 +393,20 @@ impl Plan {
             config => config,
         };
         let (settings, repositories) = (&self.file.execution.resident, &self.settings.repositories);
-        residents::connect(config, settings, repositories, workspaces, &self.data_dir)
+        // A command that ends with its run would leave an onboarding half done.
+        let onboards = self.serves && settings.auto != Some(false);
+        residents::connect(config, settings, repositories, workspaces, &self.data_dir, onboards)
     }
 }
 
 fn ledger(
     stores: LiveStores,
     has_successor: bool,
+    reclaims: bool,
     channels: RecordedChannels,
 ) -> Result<LedgerDeps, Failure> {
     let generation = generation::mint().context("a generation").map_err(Failure::Unavailable)?;
-    Ok(LedgerDeps { stores, generation, channels: Arc::new(channels), has_successor })
+    Ok(LedgerDeps { stores, generation, channels: Arc::new(channels), has_successor, reclaims })
 }
 
 /// Moves workspaces to the configured folder, if there is one.

@@ -40,6 +40,10 @@ pub mod name {
     pub const BUILD_STAMP: &str = "ARS_BUILD_STAMP";
     /// Default of `--config`.
     pub const CONFIG: &str = "SERVICE_CONFIG";
+    /// Hosts to which a document of the state Worker may send secrets.
+    pub const CONFIG_HOSTS: &str = "CONFIG_HOSTS";
+    /// `any` lets a document of the state Worker weaken the sandbox.
+    pub const CONFIG_SANDBOX: &str = "CONFIG_SANDBOX";
     /// Default of `--data-dir`.
     pub const DATA_DIR: &str = "ARS_DATA_DIR";
     /// Default of `--server`.

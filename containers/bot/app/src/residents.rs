@@ -8,8 +8,8 @@ use ars_auth::Secret;
 use ars_bot_adapters::{
     logins::secrets_of,
     residents::{
-        KnownRepositories, LocalTransport, PROBE_TIMEOUT, RESIDENTS, ResidentPlaces, ResidentWorker,
-        ResidentWorkspaces, ResidentsClient, ResourceOf,
+        AutoOnboarding, KnownRepositories, LocalTransport, PROBE_TIMEOUT, RESIDENTS, ResidentPlaces,
+        ResidentWorker, ResidentWorkspaces, ResidentsClient, ResourceOf,
     },
     workspace::GitWorkspaces,
 };
@@ -56,7 +56,7 @@ impl ResidentsConfig {
         let failed = |error: &config::ConfigError| Failure::InvalidInput(format!("configuration: {error}"));
         settings.check().map_err(|error| failed(&error))?;
         let Some(base_url) = settings.base_url.clone() else {
-            return Ok(if settings.local == Some(true) { Self::Local } else { Self::Off });
+            return Ok(if settings.local == Some(false) { Self::Off } else { Self::Local });
         };
         let invalid =
             |words: &str| Failure::InvalidInput(format!("configuration: execution.resident.{words}"));
@@ -98,19 +98,22 @@ pub struct InstalledResidents {
 }
 
 /// Connects the residents. Nothing is opened yet.
+///
+/// `onboards` lets runs onboard configured repositories on this machine.
 pub fn connect(
     config: &ResidentsConfig,
     settings: &Resident,
     repositories: &[Repository],
     workspaces: &Arc<GitWorkspaces>,
     data_dir: &Path,
+    onboards: bool,
 ) -> Result<Option<InstalledResidents>, Failure> {
     let probe = settings.probe_timeout_ms.map_or(PROBE_TIMEOUT, Duration::from_millis);
     let repositories: Arc<[Repository]> = repositories.into();
     let (port, places, local): (Arc<dyn Residents>, _, _) = match config {
         ResidentsConfig::Off => return Ok(None),
         ResidentsConfig::Local => {
-            let known = known(repositories);
+            let known = known(Arc::clone(&repositories));
             let resource_of = on_this_machine(Arc::clone(&known));
             let (folder, build) = (data_dir.join(RESIDENTS), build_stamp::build().commit.clone());
             let transport = Arc::new(LocalTransport::new(folder, Arc::clone(workspaces), known, build));
@@ -126,7 +129,11 @@ pub fn connect(
             (Arc::new(client), ResidentPlaces { resource_of, are_local: false }, None)
         }
     };
-    let selected = ResidentWorkspaces::new(Arc::clone(workspaces), Arc::clone(&port), places, data_dir);
+    let mut selected = ResidentWorkspaces::new(Arc::clone(workspaces), Arc::clone(&port), places, data_dir);
+    if let Some(transport) = local.as_ref().filter(|_| onboards) {
+        let onboarding = AutoOnboarding::new(Arc::clone(transport), Arc::clone(&port), repositories);
+        selected = selected.with_onboarding(onboarding);
+    }
     Ok(Some(InstalledResidents { port, workspaces: Arc::new(selected), local }))
 }
 

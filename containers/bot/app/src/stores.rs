@@ -36,8 +36,8 @@ pub struct Stores {
     pub memory: Arc<dyn Memory>,
     /// Documents of the configuration.
     pub documents: Arc<dyn Documents>,
-    /// Firings of schedules. An embedded store has none, because no edge Worker fires there.
-    pub schedules: Option<Arc<dyn Schedules>>,
+    /// Firings of schedules.
+    pub schedules: Arc<dyn Schedules>,
     /// What they keep of runs.
     pub kept: Kept,
     /// The stores are the state Worker's, which the next process reaches too.
@@ -101,7 +101,7 @@ impl Stores {
         worker: &config::Worker,
         token: Option<&Secret>,
     ) -> Result<(), Failure> {
-        self.schedules = Some(Arc::new(client("schedules.worker", worker, token)?));
+        self.schedules = Arc::new(client("schedules.worker", worker, token)?);
         Ok(())
     }
 
@@ -109,7 +109,7 @@ impl Stores {
         let client = Arc::new(client);
         let live = LiveStores { ledger: client.clone(), transcripts: client.clone() };
         let documents = client.clone();
-        let schedules: Option<Arc<dyn Schedules>> = if are_shared { Some(client.clone()) } else { None };
+        let schedules = client.clone();
         let runs: Arc<dyn RunStore> =
             if kept == Kept::Nothing { Arc::new(NoHistory) } else { client.clone() };
         Self { runs, live, documents, schedules, memory: client, kept, are_shared }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use ars_bot_ports::{Channels, CodeHost, Skills, Web};
+use ars_auth::TokenMap;
+use ars_bot_ports::{Channels, CodeHost, Documents, Skills, Web};
 use ars_types::Generation;
 
 use crate::{commands::CommandDeps, live::LiveStores, memory::MemoryDeps, overrides::Overrides};
@@ -20,10 +21,16 @@ pub struct Capabilities {
     pub web: Option<Arc<dyn Web>>,
     /// The code host. Without it no pull request, review or issue is posted.
     pub code_host: Option<Arc<dyn CodeHost>>,
+    /// The documents that keep the claims of posted reviews, firings and filed issues.
+    /// Without them the claims are this process's.
+    pub claims: Option<Arc<dyn Documents>>,
     /// Skills.
     pub skills: Option<Arc<dyn Skills>>,
     /// Dependencies of commands.
     pub commands: CommandDeps,
+    /// The ingress tokens, by which work that another process accepted is authorized again.
+    /// Without them such work has the grants of its acceptance.
+    pub tokens: Option<Arc<TokenMap>>,
 }
 
 /// The dependencies that let runs outlast their process.
@@ -36,4 +43,8 @@ pub struct LedgerDeps {
     pub channels: Arc<dyn Channels>,
     /// Another process follows this one, so a drain hands runs off instead of waiting for them.
     pub has_successor: bool,
+    /// Whether this process reclaims runs.
+    ///
+    /// Not where it cannot read the tokens of their senders: they wait for another.
+    pub reclaims: bool,
 }

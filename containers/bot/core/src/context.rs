@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use ars_auth::TokenMap;
 use ars_bot_ports::{ChannelIo, Clock, IncomingMessage, Models, Randomness, RunStore, WorkspaceProvider};
 use ars_events::Redactor;
 use ars_types::UnixMillis;
@@ -18,10 +19,13 @@ use crate::{
     history::HistoryWriter,
     in_flight::{InFlight, InFlightCount},
     live::Live,
+    onboarded::OnboardedRepositories,
     registry::Registry,
+    review_claims::ReviewClaimStore,
     settings::Settings,
     slots::Slots,
     threads::Threads,
+    work_claims::WorkClaims,
 };
 
 /// The dependencies of the core.
@@ -55,6 +59,9 @@ struct Inner {
     threads: Threads,
     slots: Slots,
     abridge_jobs: AbridgeJobs,
+    review_claims: ReviewClaimStore,
+    work_claims: WorkClaims,
+    onboarded: OnboardedRepositories,
     day_spend: Arc<DaySpend>,
     live: Option<Live>,
     hand_off: CancellationToken,
@@ -97,6 +104,9 @@ impl RunContext {
             threads: Threads::default(),
             slots: Slots::new(deps.settings.load),
             abridge_jobs: AbridgeJobs::default(),
+            review_claims: ReviewClaimStore::new(deps.capabilities.claims.clone()),
+            work_claims: WorkClaims::new(deps.capabilities.claims.clone()),
+            onboarded: OnboardedRepositories::new(deps.capabilities.commands.residents.clone()),
             day_spend: Arc::default(),
             live,
             hand_off: CancellationToken::new(),
@@ -122,6 +132,21 @@ impl RunContext {
         &self.inner.abridge_jobs
     }
 
+    /// The claims of posted reviews.
+    pub(crate) fn review_claims(&self) -> &ReviewClaimStore {
+        &self.inner.review_claims
+    }
+
+    /// The claims of firings and filed issues.
+    pub(crate) fn work_claims(&self) -> &WorkClaims {
+        &self.inner.work_claims
+    }
+
+    /// The repositories with a resident.
+    pub(crate) fn onboarded(&self) -> &OnboardedRepositories {
+        &self.inner.onboarded
+    }
+
     /// The runs of this process.
     pub(crate) fn registry(&self) -> &Registry {
         &self.inner.registry
@@ -145,6 +170,11 @@ impl RunContext {
     /// The dependencies.
     pub(crate) fn deps(&self) -> &Deps {
         &self.inner.deps
+    }
+
+    /// The ingress tokens, or `None` in a process that serves none.
+    pub(crate) fn tokens(&self) -> Option<&TokenMap> {
+        self.inner.deps.capabilities.tokens.as_deref()
     }
 
     /// The commands of this installation.

@@ -121,6 +121,9 @@ pub(crate) enum Refused {
     /// The request of a waiting run is rejected here.
     #[error("its request is rejected: {0}")]
     Request(String),
+    /// The ingress token of its sender is gone.
+    #[error("the token that sent it is no longer configured for it, so it was not run")]
+    TokenRemoved,
     /// Each of its starts ended with its process before a step was stored.
     #[error("it was started several times, and every process ended before its first step")]
     NoStep,

@@ -13,7 +13,7 @@ use crate::{
     context::{Deps, RunContext},
     dispatch, lifecycle,
     live::Live,
-    pull_ends,
+    pull_ends::{self, PullRequestFollower},
     queries::Queries,
     registry::Registry,
     settings::Settings,
@@ -96,6 +96,11 @@ impl Core {
     /// The history did not answer.
     pub async fn record_pull_request_end(&self, ended: &EndedPullRequest) -> Result<(), StoreError> {
         pull_ends::record(&self.context, ended).await
+    }
+
+    /// Returns the follower of pull requests, or `None` without a code host or a run history.
+    pub fn pull_request_follower(&self) -> Option<PullRequestFollower> {
+        PullRequestFollower::of(&self.context)
     }
 
     /// Returns the commands.

@@ -16,7 +16,7 @@ use ars_types::{RunId, ThreadKey, UnixMillis};
 use tokio_util::sync::CancellationToken;
 
 pub use mailbox::{Closed, FollowUp, Mailbox, Sender};
-pub use note::Note;
+pub use note::{Note, SenderFault};
 
 /// The threads with a live run.
 #[derive(Clone, Default)]
@@ -178,6 +178,7 @@ mod tests {
                 received_at: 0,
                 delivery: None,
                 grants: None,
+                token: None,
             },
             inbox_seq: None,
             sender: None,

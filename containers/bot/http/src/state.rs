@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ars_auth::TokenMap;
+use ars_auth::{Secret, TokenMap};
 use ars_bot_core::Core;
 use ars_bot_ports::Overload;
 use ars_wire::health::Build;
@@ -47,6 +47,8 @@ pub struct HttpState {
     pub(crate) lag: LagMeter,
     /// Used by the metrics; `None` if the installation serves none.
     pub(crate) metrics: Option<Arc<dyn Fn() -> String + Send + Sync>>,
+    /// Used by the route that authorizes a restart; `None` in a process that no edge started.
+    pub(crate) edge_secret: Option<Secret>,
     /// Used by the crash route.
     pub(crate) crash: Option<Arc<dyn Fn() + Send + Sync>>,
 }
@@ -69,6 +71,7 @@ impl HttpState {
             build: Arc::new(build),
             lag: LagMeter::start(),
             metrics: None,
+            edge_secret: None,
             crash: None,
         }
     }
@@ -114,6 +117,13 @@ impl HttpState {
     #[must_use]
     pub fn with_metrics(mut self, render: impl Fn() -> String + Send + Sync + 'static) -> Self {
         self.metrics = Some(Arc::new(render));
+        self
+    }
+
+    /// Believes the edge that presents this secret which subject it has authenticated.
+    #[must_use]
+    pub fn with_edge_secret(mut self, secret: Secret) -> Self {
+        self.edge_secret = Some(secret);
         self
     }
 

@@ -54,6 +54,9 @@ pub struct RunState {
     /// The tests and builds of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Value>,
+    /// The pull request that the request of a coding run names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub named: Option<Value>,
     /// The pull request under review.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<Value>,

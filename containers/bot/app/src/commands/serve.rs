@@ -25,7 +25,10 @@ use crate::{
     build_stamp,
     compose::{self, Built},
     environment::{self, name},
-    services::{self, DiskService, HttpService, LedgerService, OverridesService, RequeueService, Supervisor},
+    services::{
+        self, DiskService, FollowService, HttpService, LedgerService, MEASURE_INTERVAL, OverridesService,
+        RequeueService, ScheduleService, Supervisor,
+    },
     shutdown::{self, ShutdownCause, ShutdownOutcome},
     signals::{Signals, StopSignal},
     terminal,
@@ -84,7 +87,11 @@ struct Started {
 async fn start(args: Serve) -> Result<Started, Failure> {
     let parsed = TokenMap::parse(environment::variable(name::INGRESS_TOKENS).as_deref());
     let mut plan = compose::plan(args.setup, &parsed.map, args.state_url.as_deref()).await?;
-    plan.keeps_ledger = true;
+    let tokens = Arc::new(parsed.map.clone());
+    plan.serves = true;
+    plan.tokens = Some(Arc::clone(&tokens));
+    // Without the tokens every queued request would count as one of a removed token, and be dropped.
+    plan.are_tokens_known = parsed.fault.is_none();
     let mut telemetry = telemetry(&plan)?;
     if let Some(sink) = telemetry.take_span_sink() {
         ars_bot_ports::trace::set_sink(sink);
@@ -97,19 +104,20 @@ async fn start(args: Serve) -> Result<Started, Failure> {
         listener.with_context(|| format!("cannot listen on {address}")).map_err(Failure::Unavailable)?;
     let address = listener.local_addr().context("the listening address")?;
     let dashboard = std::mem::take(&mut plan.dashboard);
+    let edge_secret = plan.edge_secret.take();
     let (mut connections, streams) = (plan.file.limits.of_connections(), plan.file.limits.of_streams());
     allow_open_files(connections.max);
     let disk_limit = plan.file.limits.of_workspaces();
     let tree_folder = plan.lock_tree_folder()?;
     let Built { core, workspaces, webhooks, local_residents, .. } =
         plan.build(args.store, args.state_url).await?;
-    let (sandbox, network, skipped) = report_sandbox(Arc::clone(&workspaces)).await;
+    let Reported { sandbox, network, cgroup, skipped } = report_sandbox(Arc::clone(&workspaces)).await;
     if let Some(residents) = local_residents
         && let Err(error) = residents.start().await
     {
         tracing::error!(%error, "no resident is served");
     }
-    let mut state = HttpState::new(core.clone(), Arc::new(parsed.map), build_stamp::build().clone());
+    let mut state = HttpState::new(core.clone(), tokens, build_stamp::build().clone());
     tracing::info!(mode = dashboard.mode(), "dashboard");
     state = state.with_dashboard(dashboard).with_stream_limits(streams);
     state = state.with_crash(|| std::process::exit(CRASHED));
@@ -121,6 +129,9 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     if let Some(name) = &connections.peer_header {
         state = state.with_peer_header(name.clone());
     }
+    if let Some(secret) = edge_secret {
+        state = state.with_edge_secret(secret);
+    }
     if let Some(webhooks) = webhooks {
         tracing::info!(users = webhooks.users.len(), "webhooks of the code host are accepted");
         state = state.with_webhooks(webhooks);
@@ -131,18 +142,21 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     let mut supervisor = Supervisor::new();
     supervisor.start(RequeueService(core.clone()));
     // Before the first request: runs that another process left are reclaimed first.
-    if let Some(ledger) = LedgerService::of(&core) {
-        supervisor.start(ledger);
-    }
-    if let Some(overrides) = OverridesService::of(&core) {
-        supervisor.start(overrides);
-    }
+    supervisor.start_any(LedgerService::of(&core));
+    supervisor.start_any(OverridesService::of(&core));
+    supervisor.start_any(ScheduleService::of(&core));
+    supervisor.start_any(FollowService::of(&core));
     if let Some(max_bytes) = disk_limit {
-        supervisor.start(DiskService { core: core.clone(), workspaces, max_bytes });
+        supervisor.start(DiskService {
+            core: core.clone(),
+            workspaces,
+            max_bytes,
+            interval: MEASURE_INTERVAL,
+        });
     }
     let server = supervisor.start(HttpService { listener, state, limits: connections });
     terminal::print(&format!("{}\n", serde_json::json!({ "listening": format!("http://{address}") })))?;
-    tracing::info!(%address, sandbox, network, skipped, history = history_of(&core), "listening");
+    tracing::info!(%address, sandbox, network, cgroup, skipped, history = history_of(&core), "listening");
     Ok(Started { core, telemetry, supervisor, server, tree_folder })
 }
 
@@ -165,24 +179,36 @@ fn telemetry(plan: &compose::Plan) -> Result<Telemetry, Failure> {
         .map_err(|error| Failure::InvalidInput(error.to_string()))
 }
 
+/// The confinement of commands, for the log.
+struct Reported {
+    sandbox: &'static str,
+    network: &'static str,
+    cgroup: &'static str,
+    /// Why a stronger sandbox was skipped.
+    skipped: Option<String>,
+}
+
 /// Tries the sandbox out.
-/// Returns its kind, its network, and why a stronger one was skipped, for the log.
-async fn report_sandbox(workspaces: Arc<GitWorkspaces>) -> (&'static str, &'static str, Option<String>) {
+async fn report_sandbox(workspaces: Arc<GitWorkspaces>) -> Reported {
     let tried = Arc::clone(&workspaces);
     let confinement = tokio::task::spawn_blocking(move || tried.confinement()).await;
     match confinement.unwrap_or_else(|_| Err("the trial of the sandbox broke off".to_owned())) {
-        Ok(Confinement { kind, network, gaps, skipped }) => {
+        Ok(Confinement { kind, network, gaps, skipped, cgroup, no_cgroup }) => {
             for gap in gaps {
                 tracing::warn!(%kind, network = network.as_str(), "{gap}");
+            }
+            if let Some(reason) = no_cgroup {
+                tracing::info!(%reason, "runs have no control group");
             }
             if let Err(reason) = workspaces.try_proxy().await {
                 tracing::error!(%reason, "commands have no network");
             }
-            (kind.as_str(), network.as_str(), skipped)
+            let (sandbox, network) = (kind.as_str(), network.as_str());
+            Reported { sandbox, network, cgroup: cgroup.as_str(), skipped }
         }
         Err(reason) => {
             tracing::warn!(%reason, "requests on repositories are refused");
-            ("unavailable", "none", None)
+            Reported { sandbox: "unavailable", network: "none", cgroup: "none", skipped: None }
         }
     }
 }
@@ -208,7 +234,7 @@ fn allow_open_files(connections: usize) {
 fn warn_of_disabled_parts(tokens: &ParsedTokens, has_model: bool) {
     let variable = name::INGRESS_TOKENS;
     if let Some(fault) = tokens.fault {
-        tracing::error!(variable, reason = %fault, "no ingress tokens: the endpoints are disabled");
+        tracing::error!(variable, reason = %fault, "no ingress tokens: the endpoints are disabled, and runs of other processes wait");
     } else if tokens.map.is_empty() {
         tracing::warn!(variable, "no ingress tokens: the endpoints are disabled");
     }

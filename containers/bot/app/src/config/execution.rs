@@ -43,8 +43,10 @@ pub struct Resident {
     /// Base address of the code host from which the Worker's residents clone.
     #[serde(alias = "code_host_url")]
     pub code_host_url: Option<String>,
-    /// Residents run on this machine; false if absent.
+    /// Residents run on this machine; true if absent, where its stores are.
     pub local: Option<bool>,
+    /// They are onboarded by the first run on a configured repository; true if absent.
+    pub auto: Option<bool>,
 }
 
 /// Longest timeout of a probe.
@@ -54,7 +56,7 @@ impl Resident {
     /// Returns whether the installation has residents.
     /// Those of this machine go with stores of this machine.
     pub fn is_used(&self, has_shared_stores: bool) -> bool {
-        self.base_url.is_some() || (self.local == Some(true) && !has_shared_stores)
+        self.base_url.is_some() || (self.local != Some(false) && !has_shared_stores)
     }
 
     /// Rejects keys that have no effect together.
@@ -69,10 +71,14 @@ impl Resident {
             return invalid("probeTimeoutMs", "must be from 1 to 60000");
         }
         if self.base_url.is_some() {
-            return match self.local {
-                Some(true) => invalid("local", "does not go with baseUrl"),
-                Some(false) | None => Ok(()),
+            return match (self.local, self.auto) {
+                (Some(true), _) => invalid("local", "does not go with baseUrl"),
+                (_, Some(true)) => invalid("auto", "does not go with baseUrl"),
+                _ => Ok(()),
             };
+        }
+        if self.local == Some(false) && self.auto == Some(true) {
+            return invalid("auto", "does not go with local = false");
         }
         let of_worker = [
             ("tokenEnv", self.token_env.is_some()),
@@ -194,15 +200,22 @@ mod tests {
             file.execution.resident.check().map_err(|error| error.to_string())
         };
         let resident = |fields: &str| check(&format!("execution: {{ resident: {{ {fields} }} }}"));
-        for good in
-            ["", "local: false", "baseUrl: https://r.example, probeTimeoutMs: 500", "probeTimeoutMs: 1"]
-        {
+        for good in [
+            "",
+            "local: false",
+            "auto: false",
+            "local: true, auto: true",
+            "baseUrl: https://r.example, probeTimeoutMs: 500",
+            "probeTimeoutMs: 1",
+        ] {
             assert_eq!(resident(good), Ok(()), "{good}");
         }
         for (bad, key) in [
             ("tokenEnv: X", "tokenEnv"),
             ("codeHostUrl: https://x.example", "codeHostUrl"),
             ("baseUrl: https://r.example, local: true", "local"),
+            ("baseUrl: https://r.example, auto: true", "auto"),
+            ("local: false, auto: true", "auto"),
             ("probeTimeoutMs: 0", "probeTimeoutMs"),
             ("probeTimeoutMs: 60001", "probeTimeoutMs"),
         ] {

@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use ars_bot_adapters::sandbox::SandboxSettings;
+use ars_bot_adapters::sandbox::{RunLimits, SandboxSettings};
 use ars_types::{Effort, ModelRef, SandboxKind, SandboxNetwork};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -128,6 +128,30 @@ pub struct Sandbox {
     pub egress: egress::Egress,
     /// More folders and files that commands may read and execute.
     pub readable: Vec<PathBuf>,
+    /// The limits of a run as a whole.
+    pub limits: SandboxLimits,
+}
+
+/// `[sandbox.limits]`. 0 removes a limit.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
+pub struct SandboxLimits {
+    /// Bytes of memory of the processes of a run.
+    #[serde(alias = "memory_bytes")]
+    pub memory_bytes: Option<u64>,
+    /// Processes and threads of a run.
+    pub processes: Option<u64>,
+}
+
+impl SandboxLimits {
+    fn settings(self) -> RunLimits {
+        let defaults = RunLimits::default();
+        let of = |set: Option<u64>, default| set.map_or(default, |max| Some(max).filter(|max| *max > 0));
+        RunLimits {
+            memory_bytes: of(self.memory_bytes, defaults.memory_bytes),
+            processes: of(self.processes, defaults.processes),
+        }
+    }
 }
 
 /// `sandbox.kind`.
@@ -158,7 +182,8 @@ impl Sandbox {
             SandboxChoice::None => Some(SandboxKind::None),
         };
         let (readable, egress) = (self.readable.clone(), self.egress.settings()?);
-        Ok(SandboxSettings { kind, network: self.network, readable, egress, entry: None })
+        let limits = self.limits.settings();
+        Ok(SandboxSettings { kind, network: self.network, readable, egress, entry: None, limits })
     }
 }
 

@@ -50,6 +50,16 @@ impl Kind {
             Self::Rehearsal => REHEARSAL,
         }
     }
+
+    /// Returns the variable of the vendor's key in the environment.
+    pub(super) fn conventional_key(self) -> &'static str {
+        match self {
+            Self::Anthropic => "ANTHROPIC_API_KEY",
+            Self::OpenaiCompatible => "OPENAI_API_KEY",
+            // A script needs no key.
+            Self::Rehearsal => "",
+        }
+    }
 }
 
 impl Provider {

@@ -17,6 +17,9 @@ const MINUTE_MS: i64 = 60_000;
 /// Maximum characters of a label on the code host.
 const MAX_LABEL_CHARS: usize = 50;
 
+/// Actor of the schedule that files issues about friction.
+const PROPOSER: &str = "schedule:self-improvement";
+
 impl File {
     /// Returns the core's settings. `model` is the default model when the file names none.
     pub fn settings(
@@ -76,6 +79,11 @@ impl File {
             proposals,
             reading_diff: self.review.reading_diff(environment::variable(name::READING_DIFF).as_deref())?,
         })
+    }
+
+    /// Returns whether the bot fires a schedule of its own: that of proposals.
+    pub fn fires_schedules(&self, has_code_host: bool) -> bool {
+        has_code_host && self.self_improvement.repo.is_some() && self.grants.contains_key(PROPOSER)
     }
 
     fn proposals(&self) -> Result<ProposalSettings, ConfigError> {

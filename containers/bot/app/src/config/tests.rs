@@ -1,5 +1,7 @@
 //! Tests of the configuration file.
 
+use ars_bot_adapters::sandbox::RunLimits;
+
 use super::*;
 
 fn problem(text: &str) -> String {
@@ -282,4 +284,14 @@ fn empty_documents_are_valid() {
     {
         assert!(parse(text, format).is_ok(), "{format:?}");
     }
+}
+
+#[test]
+fn zero_removes_a_limit_of_the_sandbox() {
+    let limits = |text: &str| parse_toml(text).unwrap().sandbox.settings().unwrap().limits;
+    assert_eq!(limits(""), RunLimits::default());
+    let some = limits("[sandbox.limits]\nmemory_bytes = 1048576");
+    assert_eq!(some, RunLimits { memory_bytes: Some(1 << 20), ..RunLimits::default() });
+    let none = limits("[sandbox.limits]\nmemoryBytes = 0\nprocesses = 0");
+    assert_eq!(none, RunLimits { memory_bytes: None, processes: None });
 }

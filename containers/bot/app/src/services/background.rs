@@ -1,6 +1,6 @@
 //! The core's background work as services.
 
-use ars_bot_core::Core;
+use ars_bot_core::{Core, PullRequestFollower, Scheduler};
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
@@ -59,5 +59,47 @@ impl Service for OverridesService {
 
     async fn run(self, stop: CancellationToken) {
         self.0.keep_overrides(stop).await;
+    }
+}
+
+/// Fires the schedules of this process.
+pub struct ScheduleService(Scheduler);
+
+impl ScheduleService {
+    /// Returns the service, or `None` if no schedule of the bot is on.
+    pub fn of(core: &Core) -> Option<Self> {
+        Scheduler::of(core).map(Self)
+    }
+}
+
+#[async_trait]
+impl Service for ScheduleService {
+    fn name(&self) -> &'static str {
+        "schedules"
+    }
+
+    async fn run(self, stop: CancellationToken) {
+        self.0.run(stop).await;
+    }
+}
+
+/// Asks the code host about pull requests without a known end.
+pub struct FollowService(PullRequestFollower);
+
+impl FollowService {
+    /// Returns the service, or `None` without a code host or a run history.
+    pub fn of(core: &Core) -> Option<Self> {
+        core.pull_request_follower().map(Self)
+    }
+}
+
+#[async_trait]
+impl Service for FollowService {
+    fn name(&self) -> &'static str {
+        "pull-requests"
+    }
+
+    async fn run(self, stop: CancellationToken) {
+        self.0.run(stop).await;
     }
 }

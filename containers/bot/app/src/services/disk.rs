@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::Service;
 
 /// Interval between measurements of the workspaces.
-const MEASURE_INTERVAL: Duration = Duration::from_secs(5 * 60);
+pub const MEASURE_INTERVAL: Duration = Duration::from_secs(5 * 60);
 
 /// Share of the whole disk that workspaces may fill, whatever their limit.
 const DISK_SHARE_PERCENT: u64 = 70;
@@ -23,6 +23,8 @@ pub struct DiskService {
     pub workspaces: Arc<GitWorkspaces>,
     /// The limit.
     pub max_bytes: u64,
+    /// The time between two measurements.
+    pub interval: Duration,
 }
 
 impl DiskService {
@@ -64,7 +66,7 @@ impl Service for DiskService {
 
     async fn run(self, stop: CancellationToken) {
         let pass = async || {
-            tokio::time::sleep(MEASURE_INTERVAL).await;
+            tokio::time::sleep(self.interval).await;
             if let Err(error) = self.make_room().await {
                 tracing::warn!(%error, "the disk of working trees was not looked at");
             }
@@ -72,3 +74,7 @@ impl Service for DiskService {
         while stop.run_until_cancelled(pass()).await.is_some() {}
     }
 }
+
+#[cfg(test)]
+#[path = "disk_tests.rs"]
+mod tests;

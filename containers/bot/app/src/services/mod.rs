@@ -5,7 +5,7 @@ mod disk;
 mod http;
 mod supervisor;
 
-pub use background::{LedgerService, OverridesService, RequeueService};
-pub use disk::DiskService;
+pub use background::{FollowService, LedgerService, OverridesService, RequeueService, ScheduleService};
+pub use disk::{DiskService, MEASURE_INTERVAL};
 pub use http::HttpService;
 pub use supervisor::{Handle, Service, Supervisor};

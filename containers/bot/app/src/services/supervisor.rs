@@ -60,6 +60,13 @@ impl Supervisor {
         Self { services: Vec::new(), report, failures }
     }
 
+    /// Starts a service that this installation may not have.
+    pub fn start_any(&mut self, service: Option<impl Service>) {
+        if let Some(service) = service {
+            self.start(service);
+        }
+    }
+
     /// Starts a service.
     pub fn start(&mut self, service: impl Service) -> Handle {
         let name = service.name();

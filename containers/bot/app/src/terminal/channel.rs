@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ars_bot_ports::{ChannelIo, HistoryTurn, ReplyError, texts};
 use ars_events::Redactor;
 use ars_types::{RunId, RunStatus};
+use ars_wire::ErrorCode;
 use async_trait::async_trait;
 use tokio::sync::oneshot;
 
@@ -80,8 +81,8 @@ impl ChannelIo for CliChannel {
         (self.on_status)(&self.redactor.clean(text, usize::MAX));
     }
 
-    fn command_answered(&self, is_ok: bool) {
-        self.lock().command = Some(is_ok);
+    fn command_answered(&self, failure: Option<ErrorCode>) {
+        self.lock().command = Some(failure.is_none());
     }
 
     fn run_started(&self, id: &RunId) {

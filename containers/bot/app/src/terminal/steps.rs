@@ -25,9 +25,17 @@ impl Steps {
         let style = self.style;
         Some(match text("type") {
             "run_meta" => {
-                let facts =
-                    [text("agent"), text("model"), text("repo")].into_iter().filter(|fact| !fact.is_empty());
-                style.dim(&format!("· {}", facts.collect::<Vec<_>>().join(" · ")))
+                let sandbox = text("sandbox");
+                let sandbox = if sandbox.is_empty() { String::new() } else { format!("sandbox: {sandbox}") };
+                let facts = [text("agent"), text("model"), text("repo"), &sandbox];
+                let facts: Vec<_> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
+                let skipped = text("sandboxSkipped");
+                let skipped = if skipped.is_empty() {
+                    String::new()
+                } else {
+                    format!("\n! a stronger sandbox is missing: {skipped}")
+                };
+                style.dim(&format!("· {}{skipped}", facts.join(" · ")))
             }
             "assistant" => {
                 text("text").lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
@@ -95,6 +103,12 @@ mod tests {
         assert_eq!(
             line(json!({"type": "run_meta", "agent": "coding", "model": "a/b"})),
             Some("· coding · a/b".into())
+        );
+        let meta =
+            json!({"type": "run_meta", "agent": "coding", "sandbox": "landlock", "sandboxSkipped": "bwrap"});
+        assert_eq!(
+            line(meta),
+            Some("· coding · sandbox: landlock\n! a stronger sandbox is missing: bwrap".into())
         );
         assert_eq!(line(json!({"type": "span_end", "name": "tool.bash"})), None);
         assert_eq!(line(json!({"type": "a_later_kind"})), None);

@@ -28,6 +28,12 @@ async fn complete_installation_exits_0() {
     assert!(detail.contains("network proxy") && !detail.contains("refused"), "{detail}");
     let state = if detail.starts_with("bubblewrap") { "ok" } else { "warning" };
     assert_eq!(found["sandbox"]["state"], state, "{detail}");
+    let (of_runs, has_mend) = (&found["run-cgroup"], found["run-cgroup"]["mend"].is_string());
+    let detail = of_runs["detail"].as_str().unwrap();
+    match of_runs["state"].as_str().unwrap() {
+        "ok" => assert!(detail.starts_with("v1: ") || detail.starts_with("v2: "), "{detail}"),
+        _ => assert!(detail.starts_with("none: ") && detail.len() > 60 && has_mend, "{detail}"),
+    }
     assert!(found["cgroup"]["detail"].as_str().unwrap().contains("all runs"), "{}", ended.stdout);
     assert!(!machine.path("data").exists(), "nothing is created");
     assert!(!ended.stdout.contains(CANARY) && !ended.stdout.contains("one-token"), "{}", ended.stdout);

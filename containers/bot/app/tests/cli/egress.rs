@@ -119,6 +119,7 @@ async fn command_reaches_allowed_hosts_only() {
         assert!(output.contains(setting), "{kind}: {output}");
         let meta = events(&record, "run_meta");
         assert_eq!((&meta[0]["sandbox"], &meta[0]["network"]), (&json!(kind), &json!("proxy")));
+        assert!(["v1", "v2", "none"].contains(&meta[0]["cgroup"].as_str().unwrap()), "{}", meta[0]);
     }
 }
 

@@ -7,6 +7,10 @@ use crate::support::{Machine, answering, run, run_with_input};
 
 const LINES: &str = include_str!("../../../core/src/commands/friction/fixtures/run.jsonl");
 
+/// A rehearsed run of the build before `search` accepted text, and its script.
+const BEFORE: &str = include_str!("../../../../../tests/simulation/fixtures/friction/search-before.jsonl");
+const SEARCH: &str = include_str!("../../../../../tests/simulation/fixtures/friction/search.toml");
+
 fn json_of(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
@@ -89,4 +93,35 @@ async fn service_stream_is_analyzed() {
     assert_eq!(analysis["skipped"], 0, "{stream}");
     assert_eq!(analysis["events"], stream.lines().filter(|line| line.starts_with("id:")).count());
     assert_eq!(analysis["diagnosis"]["byCategory"]["failed_tool"]["count"], 1, "{analysis:#}");
+}
+
+/// A model searches for a call as text. See docs/reference/friction.md#found-in-our-own-runs.
+#[tokio::test]
+async fn search_for_a_call_causes_no_friction() {
+    let machine = Machine::new();
+    let before = machine.file("before.jsonl", BEFORE);
+    let script = machine.file("search.toml", SEARCH);
+    let project = machine.project();
+    let [before, script, project] = [&before, &script, &project].map(|path| path.to_str().unwrap());
+    let arguments =
+        ["ask", "agent:coding who calls evenly", "--rehearsal", script, "--repo", project, "--json-lines"];
+    let recorded = run(&mut machine.ars(&arguments)).await;
+    recorded.assert_code(0);
+    let after = machine.file("after.jsonl", &recorded.stdout);
+    for (file, calls, failed) in [(before, 2, 1), (after.to_str().unwrap(), 1, 0)] {
+        let analyzed = run(&mut machine.ars(&["friction", "analyze", "--json", file])).await;
+        let diagnosis = &json_of(&analyzed.stdout)["diagnosis"];
+        assert_eq!(
+            (&diagnosis["toolCalls"], &diagnosis["byCategory"]["failed_tool"]["count"]),
+            (&json!(calls), &json!(failed)),
+            "{file}: {diagnosis}"
+        );
+    }
+    // A second run of the script, so that what they share would be a pattern.
+    run(&mut machine.ars(&arguments)).await.assert_code(0);
+    let reported = run(&mut machine.ars(&["ask", "--json", "friction report --min-runs 2"])).await;
+    reported.assert_code(0);
+    let report = json_of(&reported.stdout);
+    let report = report.to_string();
+    assert!(report.contains("2 runs") && !report.contains("evenly("), "{report}");
 }

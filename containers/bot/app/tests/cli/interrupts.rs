@@ -4,7 +4,7 @@ use ars_testkit::{FakeAnthropic, Reply};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{Machine, Running, answering, events};
+use crate::support::{Machine, Running, answering, events, sleeps, until};
 
 #[tokio::test]
 async fn ctrl_c_during_a_model_call_stops_the_run() {
@@ -28,24 +28,14 @@ async fn ctrl_c_during_a_command_kills_it() {
     let machine = Machine::new();
     let project = machine.project();
     let fake = FakeAnthropic::start().await;
-    // In a sandbox its number is another one, so it is recognized by its arguments.
     let word = format!("1000.{}", std::process::id());
     let command = format!("sleep {word}");
     fake.push([Reply::tool("bash", json!({ "command": command }))]);
     let arguments = ["ask", "wait", "--repo", project.to_str().unwrap()];
     let ars = Running::start(&mut machine.ars_with(&fake.url(), &arguments));
-    while !sleeps(&word) {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    until("the command runs", || sleeps(&word)).await;
     ars.signal(Signal::INT);
     ars.ended().await.assert_code(130);
     assert_eq!(machine.record().await["status"], "stopped_hard");
     assert!(!sleeps(&word), "the command outlived the run");
-}
-
-/// Whether a process sleeps for this time.
-fn sleeps(time: &str) -> bool {
-    let arguments = format!("sleep\0{time}\0");
-    let all = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("cmdline"));
-    all.into_iter().any(|path| std::fs::read_to_string(path).is_ok_and(|found| found == arguments))
 }

@@ -14,6 +14,7 @@ mod kill_points;
 mod parity;
 mod refusals;
 mod registry;
+mod residents;
 mod serve;
 mod shutdown;
 mod support;

@@ -14,7 +14,7 @@ const RUN: &str = "RUN";
 
 /// The commands: their words, the input of the command route, and the exit code.
 /// They are in order, because changes are seen by those after them.
-const ROWS: [(&str, &str, i32); 21] = [
+const ROWS: [(&str, &str, i32); 28] = [
     ("help show", "{}", 0),
     ("status show", "{}", 0),
     ("config show --channel http:default", r#"{"channel":"http:default"}"#, 0),
@@ -38,6 +38,13 @@ const ROWS: [(&str, &str, i32); 21] = [
     ("runs outcomes", "{}", 0),
     ("memory list --scope org", r#"{"scope":"org"}"#, 0),
     ("friction report --min-runs 1", r#"{"minRuns":1}"#, 0),
+    ("repo list", "{}", 0),
+    ("repo onboard acme/app --ref a..b", r#"{"slug":"acme/app","ref":"a..b"}"#, 2),
+    ("repo offboard acme/app", r#"{"slug":"acme/app"}"#, 1),
+    ("repo reconfigure acme/app --test true", r#"{"slug":"acme/app","test":"true"}"#, 1),
+    ("repo rebuild acme/app", r#"{"slug":"acme/app"}"#, 1),
+    ("repo test acme/app", r#"{"slug":"acme/app"}"#, 1),
+    ("repo build acme/app", r#"{"slug":"acme/app"}"#, 1),
     // No state Worker records firings here.
     ("schedule list", "{}", 1),
     ("runs get unknown", r#"{"id":"unknown"}"#, 1),

@@ -291,3 +291,18 @@ async fn help_of_every_command_is_derived() {
         insta::assert_snapshot!(name, ended.stdout);
     }
 }
+
+/// On one machine the weekly schedule exists once all that it needs is configured.
+#[tokio::test]
+async fn weekly_schedule_is_listed_on_one_machine() {
+    let machine = Machine::new();
+    let actor = "[grants.\"schedule:self-improvement\"]\nactions = [\"friction:write\"]\n";
+    let text = format!("[selfImprovement]\nrepo = \"acme/app\"\n{actor}");
+    let config = machine.file("ars.toml", &text);
+    let listed =
+        run(machine.ars(&["schedule", "list"]).env("SERVICE_CONFIG", &config).env("GH_TOKEN", "t0ken")).await;
+    listed.assert_code(0);
+    assert!(listed.stdout.contains("- self-improvement (`0 14 * * 1`): "), "{}", listed.stdout);
+    let without = run(machine.ars(&["schedule", "list"]).env("SERVICE_CONFIG", &config)).await;
+    without.assert_refused(1, "not_found", &["command"]);
+}

@@ -167,3 +167,23 @@ async fn requested_crash_ends_the_process() {
     assert!(body["ok"] == json!(true) && body["generation"].is_string() && body["pid"].is_u64(), "{body}");
     server.running.ended().await.assert_code(137);
 }
+
+/// Only a process that an edge started tells whether a subject may restart it.
+#[tokio::test]
+async fn subject_is_judged_behind_an_edge_only() {
+    let tokens = r#"{"deployer":{"subject":"ann","scopes":["deploy:write"]}}"#;
+    for (secret, status) in [(None, 404), (Some("s3cret-of-the-edge"), 200)] {
+        let machine = Machine::new();
+        let mut ars = machine.ars(&SERVE);
+        ars.env("SERVICE_INGRESS_TOKENS", tokens);
+        if let Some(secret) = secret {
+            ars.env("EDGE_SECRET", secret);
+        }
+        let server = Server::start_as_is(&mut ars).await;
+        let asked = reqwest::Client::new()
+            .post(format!("{}/admin/restart/authorize", server.url()))
+            .header("x-ars-restart-subject", "ann")
+            .header("x-ars-edge-secret", "s3cret-of-the-edge");
+        assert_eq!(asked.send().await.unwrap().status().as_u16(), status, "{secret:?}");
+    }
+}

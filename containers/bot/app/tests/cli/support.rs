@@ -419,6 +419,24 @@ pub fn events<'a>(record: &'a Value, kind: &str) -> Vec<&'a Value> {
     record["events"].as_array().unwrap().iter().filter(|event| event["type"] == kind).collect()
 }
 
+/// Waits until a condition holds.
+pub async fn until(what: &str, holds: impl Fn() -> bool) {
+    let polled = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(TIMEOUT, polled).await.expect(what);
+}
+
+/// Whether a process sleeps for this time.
+/// In a sandbox its number is another one, so it is recognized by its arguments.
+pub fn sleeps(time: &str) -> bool {
+    let arguments = format!("sleep\0{time}\0");
+    let all = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("cmdline"));
+    all.into_iter().any(|path| std::fs::read_to_string(path).is_ok_and(|found| found == arguments))
+}
+
 /// An address without a listener.
 pub fn nobody() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -10,7 +10,8 @@ use ars_codehost::Host;
 use ars_testkit::{
     FakeAnthropic, Reply,
     github::{
-        Delivered, FakeComment, FakeGitHub, FakeItem, Fault, checked, commented, review_requested, sign,
+        Delivered, FakeComment, FakeGitHub, FakeItem, FakePull, Fault, checked, commented, review_requested,
+        sign,
     },
 };
 use ars_types::UnixMillis;
@@ -41,7 +42,20 @@ async fn world<const N: usize>(replies: [Reply; N]) -> World {
     let github = FakeGitHub::start().await;
     let head = github.add_repository("acme/app", &[("a.txt", "one\n")]);
     github.change("acme/app", |repository| {
-        let item = FakeItem { number: 1, title: "Fix".into(), is_open: true, ..FakeItem::default() };
+        let pull = FakePull {
+            head: "ars/r1/fix".into(),
+            sha: head.clone(),
+            base: "main".into(),
+            ..FakePull::default()
+        };
+        let item = FakeItem {
+            number: 1,
+            title: "Fix".into(),
+            user: "ars[bot]".into(),
+            is_open: true,
+            pull: Some(pull),
+            ..FakeItem::default()
+        };
         repository.items.insert(1, item);
     });
     let model = FakeAnthropic::start().await;
@@ -51,9 +65,14 @@ async fn world<const N: usize>(replies: [Reply; N]) -> World {
 
 impl World {
     async fn serve(&self, model: &str) -> Server {
+        self.serve_with(model, "").await
+    }
+
+    /// Starts the service with more of a configuration.
+    async fn serve_with(&self, model: &str, more: &str) -> Server {
         let config = "[restrict]\nrepos = [\"acme/secret\"]\n[grants.\"http:ann\"]\nactions = [\"help:read\"]\n\
                       [webhook]\nchecks = \"http:ci\"\n[webhook.users]\nAnn = \"http:ann\"\nbo = \"http:bo\"\n";
-        let config = self.machine.file("ars.toml", config);
+        let config = self.machine.file("ars.toml", &format!("{config}{more}"));
         let app = self.github.app();
         let mut ars = self.machine.ars_with(model, &SERVE);
         ars.env("SERVICE_CONFIG", config)
@@ -147,16 +166,24 @@ async fn unsigned_and_foreign_events_have_no_effect() {
     assert_eq!(post(&server, &no_json).await, ignored("the event has no effect"));
     assert_eq!(post(&server, &mention("d", "ann", "hi")).await, ignored("the event has no effect"));
     assert_eq!(post(&server, &mention("d", "eve", "@ars hi")).await, ignored("the user is not mapped"));
+    // The actor of failed checks is no person's.
+    assert_eq!(post(&server, &mention("d", "checks", "@ars hi")).await, ignored("the user is not mapped"));
     let secret = sign(SECRET, "issue_comment", "d", &commented("acme/secret", 1, "ann", "@ars hi"));
     assert_eq!(post(&server, &secret).await, ignored("the user may not use the repository"));
     assert_eq!(post(&server, &mention("", "ann", "@ars hi")).await.0, 400);
+    // A branch like one of a run does not make a person's pull request the service's.
+    world.github.change("acme/app", |repository| {
+        repository.items.get_mut(&1).unwrap().user = "bo".into();
+    });
+    let check = sign(SECRET, "check_run", "d", &checked("acme/app", 1, "ars/r1/fix", &world.head));
+    assert_eq!(post(&server, &check).await, ignored("the pull request is not the service's own"));
     let get = reqwest::get(format!("{}/ingress/github", server.url)).await.unwrap();
     assert_eq!(get.status().as_u16(), 405);
     server.terminate().await.assert_code(0);
     assert!(world.comments().is_empty() && world.machine.records().await.is_empty());
 }
 
-/// A command answers without a run, a failed check and a review request begin one.
+/// A command answers without a run. A review request and a failed check need the repository.
 #[tokio::test]
 async fn events_are_served_by_their_kind() {
     let world = world([]).await;
@@ -164,17 +191,38 @@ async fn events_are_served_by_their_kind() {
     assert_eq!(post(&server, &mention("d-1", "ann", "@ars help")).await.0, 202);
     world.answered("coding").await;
     world.github.change("acme/app", |repository| repository.items.get_mut(&1).unwrap().comments.clear());
-    // Neither repository is configured, so the answer of both is the refusal of their user's request.
+    // The repository is not configured, so the answer of both is the refusal of their user's request.
     let review = review_requested("acme/app", 1, "ann", &world.head);
     assert_eq!(post(&server, &sign(SECRET, "pull_request", "d-2", &review)).await.0, 202);
     world.answered("epositor").await;
     world.github.change("acme/app", |repository| repository.items.get_mut(&1).unwrap().comments.clear());
-    world.model.push([Reply::text("It was flaky.")]);
     let check = checked("acme/app", 1, "ars/r1/fix", &world.head);
     assert_eq!(post(&server, &sign(SECRET, "check_run", "d-3", &check)).await.0, 202);
-    world.answered("It was flaky.").await;
+    world.answered("epositor").await;
+    // A permanent refusal counts no attempt, and all refused checks have one comment.
+    for id in ["d-4", "d-5"] {
+        assert_eq!(post(&server, &sign(SECRET, "check_run", id, &check)).await.0, 202, "{id}");
+    }
     server.terminate().await.assert_code(0);
-    assert_eq!(world.machine.records().await[0]["userId"], "http:ci");
+    let comments = world.comments();
+    assert_eq!((comments.len(), comments[0].edits), (1, 2), "{comments:#?}");
+    assert!(world.machine.records().await.is_empty());
+}
+
+/// A delivery that was received before does not count for the rate of its actor.
+#[tokio::test]
+async fn repeated_deliveries_do_not_count() {
+    let world = world([]).await;
+    let server = world.serve_with(&world.model.url(), "[limits]\nrequestsPerMinute = 2\n").await;
+    let first = mention("d-1", "ann", "@ars help");
+    assert_eq!(post(&server, &first).await.0, 202);
+    world.answered("coding").await;
+    for _ in 0..4 {
+        assert_eq!(post(&server, &first).await.0, 200);
+    }
+    assert_eq!(post(&server, &mention("d-2", "ann", "@ars help")).await.0, 202);
+    assert_eq!(post(&server, &mention("d-3", "ann", "@ars help")).await.0, 429);
+    server.terminate().await.assert_code(0);
 }
 
 /// The announcement's answer is lost, and the next process continues the run.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ars_bot_ports::{ChannelIo, ReplyError, TextFile};
 use ars_commands::Recognized;
+use ars_wire::ErrorCode;
 
 use super::{command_run, request::Request};
 use crate::{
@@ -32,8 +33,8 @@ pub(super) struct Invocation {
 pub(super) struct CommandAnswer {
     /// The text without known secrets.
     pub(super) text: String,
-    /// The command succeeded.
-    pub(super) is_ok: bool,
+    /// The code of the failure, if the command failed.
+    pub(super) failure: Option<ErrorCode>,
     /// The result, if a second reply follows.
     unsettled: Option<Success>,
 }
@@ -54,7 +55,7 @@ pub(super) async fn serve(
         return command_run::serve(context, request, invocation).await;
     }
     let answer = invocation.answer().await;
-    request.io.command_answered(answer.is_ok);
+    request.io.command_answered(answer.failure);
     invocation.reply(&request.io, answer).await
 }
 
@@ -76,10 +77,10 @@ impl Invocation {
             Err(failure) => failure.chat_text(),
         };
         let text = self.without_secrets(&text);
-        let is_ok = answered.is_ok();
+        let failure = answered.as_ref().err().map(|failure| failure.code);
         CommandAnswer {
             text,
-            is_ok,
+            failure,
             unsettled: answered.ok().filter(|success| success.definition.settle.is_some()),
         }
     }

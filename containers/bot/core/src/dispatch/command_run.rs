@@ -49,9 +49,9 @@ pub(super) async fn serve(
     run.publish(EventBody::answer(answer.text.clone()));
     run.set_cost(Some(0));
     run.finish(status);
-    io.command_answered(answer.is_ok);
+    io.command_answered(answer.failure);
     io.run_finished(run.id(), status);
-    let error = (!answer.is_ok).then(|| AGENT.to_owned());
+    let error = answer.failure.map(|_| AGENT.to_owned());
     let replied = invocation.reply(&io, answer).await;
     spans.end(&run, root, SpanResult::of(error), context.clock().now());
     run.seal(Some(replied.is_ok()));
@@ -71,7 +71,10 @@ async fn ended(run: &RunHandle, invocation: &Invocation) -> (CommandAnswer, RunS
         // If both are ready, the command ended first.
         biased;
         answer = invocation.answer() => {
-            let status = if answer.is_ok { RunStatus::Completed } else { RunStatus::Failed };
+            let status = match answer.failure {
+                None => RunStatus::Completed,
+                Some(_) => RunStatus::Failed,
+            };
             (answer, status)
         }
         Some(answer) = stopped => (answer, RunStatus::StoppedHard),
@@ -103,6 +106,7 @@ fn run_meta(run: &RunHandle) -> EventBody {
         sandbox: None,
         sandbox_skipped: None,
         network: None,
+        cgroup: None,
         tree: None,
     }
 }

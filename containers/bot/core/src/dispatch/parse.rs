@@ -60,6 +60,7 @@ fn merge(over: Choices, under: Choices) -> Choices {
         effort: over.effort.or(under.effort),
         repository: over.repository.or(under.repository),
         git_ref: over.git_ref.or(under.git_ref),
+        must_continue: over.must_continue || under.must_continue,
     }
 }
 

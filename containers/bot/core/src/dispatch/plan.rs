@@ -12,7 +12,7 @@ use super::{
     parse::ParsedRequest,
     repositories::{find, resolve_repository},
     resolve::{ActiveScopes, ResolvedRequest},
-    text_repository::repository_in_text,
+    text_repository::RequestText,
 };
 use crate::{context::RunContext, settings::Settings};
 
@@ -58,14 +58,14 @@ pub(super) async fn plan_run(
         Refusal::WorkspaceNotReady(error)
     })?;
     let ResolvedRequest { actor, scopes, agent } = resolved;
-    let choices = with_text(context, parsed, resolved, own.as_ref())?;
+    let choices = with_text(context, parsed, resolved, own.as_ref()).await?;
     let choice = plan(&choices, scopes, actor, agent, &deps.settings, own.as_ref())?;
     let client = deps.models.client(&choice.model).map_err(Refusal::UnknownProvider)?;
     Ok(RunPlan { choice, client, own })
 }
 
 /// Returns the choices, with the repository that the text names if the request chooses none.
-fn with_text(
+async fn with_text(
     context: &RunContext,
     parsed: &ParsedRequest,
     resolved: &ResolvedRequest,
@@ -79,8 +79,10 @@ fn with_text(
     let earlier = choices.repository.as_deref().and_then(|name| find(name, actor, settings));
     let host = context.deps().capabilities.code_host.as_deref();
     let host = host.map_or_else(Host::default, |host| host.host().clone());
-    let text = &parsed.directives.text;
-    if let Some(named) = repository_in_text(text, own.or(earlier.as_ref()), &host, actor, settings)? {
+    let thread = own.or(earlier.as_ref());
+    let text = RequestText { text: &parsed.directives.text, thread, host: &host, actor, settings };
+    let listings = context.onboarded().look_up(&text.unlisted()).await;
+    if let Some(named) = text.repository(&listings)? {
         choices.repository = Some(named);
     }
     Ok(choices)

@@ -70,9 +70,8 @@ fn configured(name: &str, settings: &Settings) -> Option<Repository> {
     settings.repositories.iter().find(|repository| repository.name == name).cloned()
 }
 
-/// Returns the repository of a path or URL in the request.
-/// Only the machine's own user may name any; others need an allowed prefix. A configured one at its place wins.
-fn direct(origin: &str, actor: &Actor, settings: &Settings) -> Option<Repository> {
+/// Returns whether any request may name the origin.
+pub(super) fn is_allowed(origin: &str, settings: &Settings) -> bool {
     // A server decodes `%67` to `g` and does not treat the part after `?` as a path, so a comparison cannot see through
     // such spellings.
     let is_disguised = origin.contains(['%', '?', '#', '\\']) || origin.split('/').any(|part| part == "..");
@@ -80,8 +79,13 @@ fn direct(origin: &str, actor: &Actor, settings: &Settings) -> Option<Repository
         // `/srv/git` allows `/srv/git/x`, not `/srv/git-other`.
         origin.strip_prefix(prefix.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'))
     };
-    let below_allowed = !is_disguised && settings.allowed_origins.iter().any(below);
-    if actor.id != LOCAL_USER && !below_allowed {
+    !is_disguised && settings.allowed_origins.iter().any(below)
+}
+
+/// Returns the repository of a path or URL in the request.
+/// Only the machine's own user may name any; others need an allowed prefix. A configured one at its place wins.
+fn direct(origin: &str, actor: &Actor, settings: &Settings) -> Option<Repository> {
+    if actor.id != LOCAL_USER && !is_allowed(origin, settings) {
         return None;
     }
     let known = settings.repositories.iter().find(|known| origin::is_same(&known.origin, origin));

@@ -15,8 +15,6 @@ use ars_agent::run_end::{FinalFlush, RecordWrite};
 use ars_bot_ports::{Owned, RunStore, StoreError, StoreErrorKind, metrics};
 use ars_runs::{REFLECTION_COST, RunRecord, budget};
 use ars_types::RunId;
-use ars_wire::Moment;
-use serde::Deserialize as _;
 use tokio_util::sync::CancellationToken;
 
 use super::is_provisional;
@@ -151,25 +149,24 @@ impl HistoryWriter {
 
     /// Adds the cost of a run's reflection to its record.
     /// A record that was deleted or is another process's stays unchanged.
-    pub async fn add_reflection(&self, mut record: RunRecord, microusd: u64) {
-        record.extra.insert(REFLECTION_COST.to_owned(), microusd.into());
-        let record = budget::fit(record);
-        let put = || async {
-            let stored = self.store.summary(&record.id).await?;
-            let finished_at =
-                stored.as_ref().and_then(|stored| Moment::deserialize(&stored["finishedAt"]).ok());
-            if finished_at == Some(Moment::from(record.finished_at)) {
-                self.store.put(&record).await?;
+    pub async fn add_reflection(&self, record: &RunRecord, microusd: u64) {
+        // The stored one may have been amended since.
+        let add = |stored: &mut RunRecord| {
+            let is_own = stored.finished_at == record.finished_at;
+            if is_own {
+                stored.extra.insert(REFLECTION_COST.to_owned(), microusd.into());
             }
-            Ok(())
+            is_own
         };
-        if let Err(error) = Policy::RECORD.run(&record.id, put).await {
+        if let Err(error) = self.change(&record.id, add).await {
             tracing::warn!(run = %record.id, microusd, error = %error, "cost of a reflection not recorded");
         }
     }
 
-    /// Changes the final record of a run. Amendments of this process do not overwrite each other.
-    /// Returns `false` if there is no final record.
+    /// Changes the final record of a run. Returns `false` if there is none.
+    ///
+    /// Amendments of this process do not overwrite each other. Of two processes the later write wins
+    /// (docs/reference/code-host.md#outcomes).
     ///
     /// # Errors
     /// The store's error, behind its retries.
@@ -178,12 +175,27 @@ impl HistoryWriter {
         id: &RunId,
         change: impl Fn(&mut RunRecord) + Send + Sync,
     ) -> Result<bool, StoreError> {
+        let always = |record: &mut RunRecord| {
+            change(record);
+            true
+        };
+        self.change(id, always).await
+    }
+
+    /// Writes the final record of a run if `change` returns `true`. Returns whether it was written.
+    async fn change(
+        &self,
+        id: &RunId,
+        change: impl Fn(&mut RunRecord) -> bool + Send + Sync,
+    ) -> Result<bool, StoreError> {
         let _one_at_a_time = self.amending.lock().await;
         let amend = || async {
             let Some(mut record) = self.store.get(id).await?.filter(|record| !is_provisional(record)) else {
                 return Ok(false);
             };
-            change(&mut record);
+            if !change(&mut record) {
+                return Ok(false);
+            }
             self.store.put(&budget::fit(record)).await?;
             Ok(true)
         };

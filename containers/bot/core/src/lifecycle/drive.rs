@@ -1,9 +1,12 @@
 //! Drives a run's loop to its end, with the reading diff and the first line of a review.
 
-use ars_agent::Turn;
-use ars_bot_ports::trace;
+use std::future::ready;
+
+use ars_agent::{RunOutcome, Turn};
+use ars_bot_ports::{Checkpoint, trace};
 use ars_bot_tools::review;
-use ars_events::EventBody;
+use ars_codehost::diff::Commit;
+use ars_events::{EventBody, NoteKind};
 use ars_types::RunStatus;
 
 use super::{active::ActiveRun, review_post::ReviewStage};
@@ -11,10 +14,14 @@ use crate::{
     abridge,
     context::RunContext,
     run::{
-        Assignment, Driver, DriverExit, DriverReport, Recheck, Resumption, ReviewTarget, SpanResult,
-        save_tree,
+        Assignment, Driver, DriverExit, DriverReport, Recheck, Resumption, ReviewTarget, RunCodeHost,
+        SpanResult, save_tree,
     },
 };
+
+/// The line about the review of a run that was stopped softly.
+const REVIEW_STOPPED: &str =
+    "The review was not posted, because the run was stopped. Send the request again.";
 
 /// The point from which a driver starts.
 pub(crate) enum StartFrom {
@@ -55,40 +62,43 @@ impl ActiveRun {
             }
         };
         let driven = trace::within(self.run.id(), root.id(), driven);
-        let diff =
-            async { if has_diff { None } else { self.reading_diff(context, assignment, root.id()).await } };
+        let diff = async {
+            if has_diff {
+                None
+            } else {
+                self.reading_diff(context, assignment, assignment.review.as_ref(), root.id()).await
+            }
+        };
         let mut join_span = None;
-        let (mut report, artifact) = review::concurrently(driven, diff, |report| {
-            let has_answer = matches!(&report.exit, DriverExit::Ended(outcome) if outcome.answer.is_some());
-            join_span = has_answer.then(|| self.part(context, root.id(), "run.reading_diff_join"));
-            has_answer
+        let (mut report, mut artifact) = review::concurrently(driven, diff, |report| {
+            let joins = has_answer(report);
+            join_span = joins.then(|| self.part(context, root.id(), "run.reading_diff_join"));
+            joins
         })
         .await;
         if let Some(join_span) = join_span {
             join_span.end();
         }
+        if let Some(target) =
+            stage.as_ref().and_then(ReviewStage::moved_target).filter(|_| has_answer(&report))
+        {
+            let diff = self.reading_diff(context, assignment, Some(&target), root.id());
+            artifact = review::concurrently(ready(()), diff, |()| true).await.1;
+        }
+        let mut saved = None;
         // The tree of a fenced run is its owner's. Before the push, which may take long.
         if let Some(workspace) = assignment.workspace.as_deref().filter(|_| report.exit != DriverExit::Fenced)
         {
-            save_tree(workspace, &self.run).await;
+            saved = save_tree(workspace, &self.run).await;
         }
         if let DriverExit::Ended(outcome) = &mut report.exit {
             if let Some(artifact) = artifact {
                 self.run.publish(artifact);
             }
-            if let (Some(slot), Some(answer)) = (&assignment.verdict, &mut outcome.answer) {
-                let observe_span = self.part(context, root.id(), "run.observe_workspace");
-                let head = review::observed_head(assignment.workspace.as_deref()).await;
-                observe_span.end_with(SpanResult::of(head.is_none().then(|| "unknown".to_owned())));
-                let end = review::End {
-                    status: outcome.status,
-                    cut_short: outcome.cut_short,
-                    head: head.as_deref(),
-                };
-                *answer = review::prepend_status_line(slot.current().as_ref(), end, answer);
-            }
+            self.add_status_line(context, assignment, outcome, root.id()).await;
         }
         self.publish_on_host(context, assignment, stage.as_ref(), &mut report).await;
+        self.report_unpushed(assignment, saved.as_ref(), &mut report).await;
         let failed =
             matches!(&report.exit, DriverExit::Ended(outcome) if outcome.status == RunStatus::Failed);
         let error = failed.then(|| "failed".to_owned());
@@ -96,7 +106,8 @@ impl ActiveRun {
         report
     }
 
-    /// Publishes a completed run on the code host, and adds the result to its answer.
+    /// Publishes a run that ended with an answer on the code host, and adds the result to its answer.
+    /// The commits of a softly stopped run are published too, and its review is not.
     async fn publish_on_host(
         &self,
         context: &RunContext,
@@ -106,16 +117,55 @@ impl ActiveRun {
     ) {
         let cost = report.cost;
         let DriverExit::Ended(outcome) = &mut report.exit else { return };
-        let Some(answer) = outcome.answer.as_mut().filter(|_| outcome.status == RunStatus::Completed) else {
-            return;
-        };
-        let line = match stage {
-            Some(stage) => stage.finish(answer).await,
-            None => self.publish_change(context, assignment, cost).await,
+        let Some(answer) = outcome.answer.as_mut() else { return };
+        let line = match (outcome.status, stage) {
+            (RunStatus::Completed, Some(stage)) => stage.finish(answer).await,
+            (RunStatus::StoppedSoft, Some(_)) => Some(REVIEW_STOPPED.to_owned()),
+            (RunStatus::Completed | RunStatus::StoppedSoft, None) => {
+                self.publish_change(context, assignment, cost).await
+            }
+            _ => None,
         };
         if let Some(line) = line {
-            *answer = format!("{}\n\n{line}", answer.trim_end());
+            append(answer, &line);
         }
+    }
+
+    /// Reports the commits of a run that failed or was stopped hard, which are not pushed.
+    async fn report_unpushed(
+        &self,
+        assignment: &Assignment,
+        saved: Option<&Checkpoint>,
+        report: &mut DriverReport,
+    ) {
+        let DriverExit::Ended(outcome) = &mut report.exit else { return };
+        let is_cut_off = matches!(outcome.status, RunStatus::Failed | RunStatus::StoppedHard);
+        let Some(workspace) = assignment.workspace.as_deref().filter(|_| is_cut_off) else { return };
+        if assignment.description.is_none() {
+            return;
+        }
+        let Some(text) = self.unpushed_text(workspace, saved).await else { return };
+        match outcome.answer.as_mut().filter(|_| outcome.status == RunStatus::Failed) {
+            Some(answer) => append(answer, &text),
+            // A run that was stopped hard has no reply.
+            None => self.run.publish(EventBody::note(NoteKind::Tree, text)),
+        }
+    }
+
+    /// Writes the first line of a review's answer.
+    async fn add_status_line(
+        &self,
+        context: &RunContext,
+        assignment: &Assignment,
+        outcome: &mut RunOutcome,
+        root: &str,
+    ) {
+        let (Some(slot), Some(answer)) = (&assignment.verdict, &mut outcome.answer) else { return };
+        let observe_span = self.part(context, root, "run.observe_workspace");
+        let head = review::observed_head(assignment.workspace.as_deref()).await;
+        observe_span.end_with(SpanResult::of(head.is_none().then(|| "unknown".to_owned())));
+        let end = review::End { status: outcome.status, cut_short: outcome.cut_short, head: head.as_deref() };
+        *answer = review::prepend_status_line(slot.current().as_ref(), end, answer);
     }
 
     /// Computes the diff that people read beside a review, while the review goes on.
@@ -123,6 +173,7 @@ impl ActiveRun {
         &self,
         context: &RunContext,
         assignment: &Assignment,
+        target: Option<&ReviewTarget>,
         root: &str,
     ) -> Option<EventBody> {
         assignment.verdict.as_ref()?;
@@ -132,9 +183,29 @@ impl ActiveRun {
         let workspace = assignment.workspace.as_deref()?;
         let span = self.part(context, root, "run.reading_diff");
         let redactor = &context.deps().redactor;
-        let base = assignment.review.as_ref().and_then(ReviewTarget::base_ref);
-        let diff = review::reading_diff(workspace, base.as_ref(), redactor, &self.run.stops().hard).await;
+        let (branch, merge_base) = match target {
+            Some(target) => (target.base_ref(), merge_base(assignment.code_host.as_ref(), target).await),
+            None => (None, None),
+        };
+        let stop = self.run.stops().hard;
+        let diff =
+            review::reading_diff(workspace, branch.as_ref(), merge_base.as_ref(), redactor, &stop).await;
         span.end();
         diff
     }
+}
+
+fn has_answer(report: &DriverReport) -> bool {
+    matches!(&report.exit, DriverExit::Ended(outcome) if outcome.answer.is_some())
+}
+
+/// Returns the merge base of a pull request's head; `None` if the code host does not name it.
+async fn merge_base(access: Option<&RunCodeHost>, target: &ReviewTarget) -> Option<Commit> {
+    let head = target.head()?;
+    let compared = access?.host.compare(&target.repository, &target.base, head.as_str()).await;
+    compared.ok()?.merge_base
+}
+
+fn append(answer: &mut String, line: &str) {
+    *answer = format!("{}\n\n{line}", answer.trim_end());
 }

@@ -300,7 +300,8 @@ impl Effects {
     }
 
     fn ended_run(&self) -> EndedRun<'_> {
-        EndedRun { status: self.status, facts: &self.facts, io: &self.io }
+        let tokens = self.context.tokens();
+        EndedRun { status: self.status, facts: &self.facts, io: &self.io, tokens }
     }
 
     /// Takes unread follow-ups out. Those that the ledger's inbox holds are numbered.
@@ -375,7 +376,7 @@ impl Effects {
         if let (Some(memory), Some(record)) = (&self.memory, self.record.take()) {
             let conversation =
                 Conversation { turns: &self.turns, tools: &self.tools, tool_calls: self.tool_calls };
-            memory.reflect(&self.context, record, &self.assignment, conversation).await;
+            memory.reflect(&self.context, &record, &self.assignment, conversation).await;
         }
     }
 }

@@ -2,6 +2,8 @@
 
 mod abandon;
 mod active;
+mod commits;
+mod continued;
 mod drive;
 mod finish;
 mod host_writes;

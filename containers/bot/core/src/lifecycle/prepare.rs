@@ -17,14 +17,15 @@ use ars_types::{RefName, TreePlace};
 
 use super::{
     active::ActiveRun,
+    continued::{self, NamedTarget},
     prompt::{self, WorkspaceFacts},
-    review_target::{self, AttachedTarget},
+    review_target::{self, AttachedTarget, NamingRequest},
 };
 use crate::{
     context::RunContext,
     dispatch::{ActiveScopes, ParsedRequest, ResolvedRequest, RunPlan, configured_place},
     memory::{Remembering, Successor},
-    run::{Assignment, SpanResult},
+    run::{Assignment, SpanResult, known_commands},
 };
 
 /// The request that a run is prepared for.
@@ -41,6 +42,16 @@ struct PreparedWorkspace {
     workspace: Option<Arc<dyn Workspace>>,
     facts: Option<WorkspaceFacts>,
     review: Option<AttachedTarget>,
+    named: Option<NamedTarget>,
+}
+
+impl PreparedWorkspace {
+    /// Returns the number of the pull request that the run reviews or continues.
+    fn pull_request(&self) -> Option<u64> {
+        let continued = self.named.as_ref().map(|target| &target.named);
+        let continued = continued.filter(|named| named.continued.is_some()).map(|named| named.number);
+        self.review.as_ref().map(|review| review.target.number).or(continued)
+    }
 }
 
 impl Source<'_> {
@@ -64,13 +75,12 @@ pub(super) async fn prepare_run(
     let facts = prepared.as_ref().ok().and_then(|prepared| prepared.facts.as_ref());
     let opened = prepared.as_ref().ok().and_then(|prepared| prepared.workspace.as_deref());
     let placement = opened.map(Workspace::placement).map(|placement| with_sandbox(context, placement));
-    let review = prepared.as_ref().ok().and_then(|prepared| prepared.review.as_ref());
-    let number = review.map(|review| review.target.number);
+    let number = prepared.as_ref().ok().and_then(PreparedWorkspace::pull_request);
     active.run.publish(run_meta_event(active, source, assignment, facts, placement.as_ref(), number));
     if let Some(note) = placement.and_then(|placement| placement.note) {
         active.run.publish(EventBody::note(NoteKind::Tree, note));
     }
-    let PreparedWorkspace { workspace, facts, review } = prepared?;
+    let PreparedWorkspace { workspace, facts, review, named } = prepared?;
     if workspace.as_ref().is_some_and(|workspace| workspace.is_cloned_again()) {
         let commit = facts.as_ref().and_then(|facts| facts.head.as_deref());
         active.run.publish(EventBody::note(NoteKind::TreeRemoved, texts::tree_removed(commit)));
@@ -78,8 +88,11 @@ pub(super) async fn prepare_run(
     if let Some(name) = workspace.as_ref().and_then(|workspace| workspace.restored_from()) {
         active.run.publish(EventBody::note(NoteKind::Tree, texts::tree_restored(name)));
     }
-    let (remembering, recalled) =
-        remembered.map_or((None, None), |(part, block)| (Some(part.after(prior_turns)), block));
+    // Strangers write the title and the diff of a pull request, and in the threads of such a channel.
+    let has_host_text = review.is_some() || active.io.has_untrusted_text();
+    let (remembering, recalled) = remembered.map_or((None, None), |(part, block)| {
+        (Some(part.after(prior_turns).with_host_text(has_host_text)), block)
+    });
     let instructions = match &workspace {
         Some(workspace) => {
             let reading = active.stage(context, "dispatch.repo_context");
@@ -96,14 +109,23 @@ pub(super) async fn prepare_run(
             assignment.review = Some(target);
             Some(block)
         }
-        None => opens_pull_request(assignment, workspace.as_deref()).then(|| PULL_REQUEST_PROMPT.to_owned()),
+        None => opens_pull_request(assignment, workspace.as_deref()).then(|| {
+            let named = named.as_ref().map(|named| format!("\n\n{}", named.block));
+            format!("{PULL_REQUEST_PROMPT}{}", named.unwrap_or_default())
+        }),
     };
+    assignment.named = named.map(|named| named.named);
+    if let Some(workspace) = workspace.as_deref().filter(|_| assignment.evidence.is_some()) {
+        let residents = context.deps().capabilities.commands.residents.as_deref();
+        assignment.commands = known_commands(workspace, residents).await;
+    }
     assignment.base = source.git_ref().cloned();
     assignment.system = system_prompt(assignment, facts.as_ref(), scopes, [recalled, instructions, of_host]);
     assignment.workspace = workspace;
     if let Some(tracked) = active.claim.tracked() {
         let review = assignment.review.as_ref().and_then(|target| serde_json::to_value(target).ok());
-        tracked.change(|state| state.review = review);
+        let named = assignment.named.as_ref().and_then(|named| serde_json::to_value(named).ok());
+        tracked.change(|state| (state.review, state.named) = (review, named));
         tracked.specify(&assignment.system, remembering.as_ref().and_then(Remembering::to_state));
     }
     composing.end();
@@ -155,22 +177,30 @@ async fn prepare_workspace(
         own: own.as_ref(),
         git_ref: source.git_ref(),
         agent: Some(assignment.agent.name),
+        access: assignment.agent.tree_access(),
         purpose: OpenFor::Run,
     };
     let opened = async {
         let workspace =
             context.deps().workspaces.open(request, &run.stops().hard).await.map_err(not_ready)?;
+        let must_continue = source.parsed.choices.must_continue;
+        let naming = NamingRequest { text: &source.parsed.directives.text, thread, must_continue };
         let review = match &assignment.code_host {
             Some(access) if assignment.verdict.is_some() => {
-                let text = &source.parsed.directives.text;
-                review_target::attach(access, &*workspace, text, &run.stops().hard).await?
+                review_target::attach(access, &*workspace, naming, &run.stops().hard).await?
+            }
+            _ => None,
+        };
+        let named = match &assignment.code_host {
+            Some(access) if assignment.description.is_some() => {
+                continued::attach(access, &*workspace, naming, source.git_ref(), &run.stops().hard).await?
             }
             _ => None,
         };
         let head = workspace.head().await.map_err(not_ready)?;
         let repository = workspace.repository().unwrap_or("(none)").to_owned();
         let facts = Some(WorkspaceFacts { repository, head });
-        Ok(PreparedWorkspace { workspace: Some(workspace), facts, review })
+        Ok(PreparedWorkspace { workspace: Some(workspace), facts, review, named })
     };
     let opened: Result<_, Refusal> = opened.await;
     let error = opened.is_err().then(|| "workspace".to_owned());
@@ -185,10 +215,8 @@ fn not_ready(error: WorkspaceError) -> Refusal {
 
 /// Returns whether the commits of a run become a pull request.
 fn opens_pull_request(assignment: &Assignment, workspace: Option<&dyn Workspace>) -> bool {
-    let origin = workspace.and_then(|workspace| workspace.origin());
     let access = assignment.code_host.as_ref().filter(|_| assignment.description.is_some());
-    let on_host = access.zip(origin).and_then(|(access, origin)| access.host.host().repository_of(origin));
-    on_host.is_some()
+    access.zip(workspace).is_some_and(|(access, workspace)| access.repository_of(workspace).is_some())
 }
 
 /// Adds the provider's sandbox to a tree on the disk of the bot.
@@ -220,6 +248,7 @@ fn run_meta_event(
         sandbox: sandbox.map(|sandbox| sandbox.kind),
         sandbox_skipped: sandbox.and_then(|sandbox| sandbox.skipped.clone()),
         network: sandbox.map(|sandbox| sandbox.network),
+        cgroup: sandbox.map(|sandbox| sandbox.cgroup),
         tree: placement.map(|placement| placement.tree),
     }
 }

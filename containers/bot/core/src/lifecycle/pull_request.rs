@@ -4,8 +4,10 @@
 //! point neither pushes to a second branch nor opens a second draft. Nothing is merged, approved or pushed with force.
 //! Not here: the decisions and texts (`ars_codehost`), and the push (the workspace).
 
+use std::time::Duration;
+
 use ars_bot_ports::{
-    CodeHost, CodeHostError, GitRequest, PUSHED_REFS, PushOutcome, Workspace,
+    Checkpoint, CodeHost, CodeHostError, PushOutcome, Workspace,
     code_host::{NewPullRequest, PullRequestHit},
 };
 use ars_codehost::{
@@ -13,8 +15,8 @@ use ars_codehost::{
     branch_name,
     diff::Commit,
     pull_request::{
-        Action, Description, Evidence, Found, Input, Opened, Outcome, PullRequestFlow, PullRequestText,
-        Pushed, check_run, render,
+        Action, Description, Evidence, Found, Input, KnownCommands, Opened, Outcome, PullRequestFlow, Pushed,
+        check_run, is_marked_draft, render,
     },
     review::PullRequestState,
     run_of_branch,
@@ -22,12 +24,14 @@ use ars_codehost::{
 };
 use ars_events::EventBody;
 use ars_types::{RefName, RepoSlug};
-use tokio_util::sync::CancellationToken;
 
-use super::active::ActiveRun;
+use super::{
+    active::ActiveRun,
+    commits::{self, GitFailed},
+};
 use crate::{
     context::RunContext,
-    run::{Assignment, EvidenceLog},
+    run::{Assignment, EvidenceLog, NamedPullRequest},
 };
 
 /// Maximum characters of git's or the host's words in an answer.
@@ -38,6 +42,13 @@ const NO_COMMITS: &str = "No pull request was opened: the run has no commits.";
 const NOT_WRITTEN: &str =
     "The pull request was not written: the code host or the service's own store did not answer.";
 
+/// The line about writes that a stop ended.
+const STOPPED: &str = "The pull request was not written, because the run was stopped.";
+/// Timeout of the count of commits that stay in a tree.
+const UNPUSHED_COUNT_TIMEOUT: Duration = Duration::from_secs(20);
+/// Parts of git's words about a branch that has commits which the pushed one lacks.
+const NOT_FAST_FORWARD: [&str; 3] = ["fetch first", "fast-forward", "cannot lock ref"];
+
 /// The change of a coding run.
 struct Change<'a> {
     active: &'a ActiveRun,
@@ -47,7 +58,9 @@ struct Change<'a> {
     workspace: &'a dyn Workspace,
     description: Option<Description>,
     evidence: &'a EvidenceLog,
+    commands: &'a KnownCommands,
     base: Option<&'a RefName>,
+    named: Option<&'a NamedPullRequest>,
 }
 
 /// A pushed change.
@@ -67,9 +80,8 @@ impl ActiveRun {
     ) -> Option<String> {
         let (evidence, slot) = (assignment.evidence.as_ref()?, assignment.description.as_ref()?);
         let (access, workspace) = (assignment.code_host.as_ref()?, assignment.workspace.as_deref()?);
-        let repository = access.host.host().repository_of(workspace.origin()?)?;
-        // Before any call of the host.
-        access.gate.read(&repository).ok()?;
+        let repository = access.repository_of(workspace)?;
+        access.check_read(&repository).ok()?;
         let change = Change {
             active: self,
             context,
@@ -78,46 +90,106 @@ impl ActiveRun {
             workspace,
             description: slot.current(),
             evidence,
+            commands: &assignment.commands,
             base: assignment.base.as_ref(),
+            named: assignment.named.as_ref(),
         };
         match self.bounded(change.publish(cost)).await {
             Some(line) => line,
+            None if self.run.stops().hard.is_cancelled() => Some(STOPPED.to_owned()),
             None => Some(NOT_WRITTEN.to_owned()),
         }
     }
 }
 
+impl ActiveRun {
+    /// Returns the text about commits that stay in the tree, or `None` without any.
+    pub(super) async fn unpushed_text(
+        &self,
+        workspace: &dyn Workspace,
+        saved: Option<&Checkpoint>,
+    ) -> Option<String> {
+        let counted = async {
+            let Some(head) = commits::head(workspace).await? else { return Ok(None) };
+            Ok::<_, GitFailed>(Some((head, commits::unpushed(workspace).await?)))
+        };
+        let (head, count) = match tokio::time::timeout(UNPUSHED_COUNT_TIMEOUT, counted).await {
+            Ok(Ok(Some((head, count)))) if count > 0 => (head, count),
+            Ok(Ok(_)) => return None,
+            Ok(Err(error)) => return Some(format!("Whether the run has commits is not known: {error}.")),
+            Err(_) => return Some("Whether the run has commits is not known: git took too long.".to_owned()),
+        };
+        let noun = if count == 1 { "commit of this run was" } else { "commits of this run were" };
+        let begun = self.claim.tracked().and_then(|run| run.known(|state| state.branch.clone()));
+        let begun = begun.map(|branch| format!(", although a push to `{branch}` may have begun"));
+        let saved = saved.map(|saved| format!(", saved as `{}`", saved.git_ref));
+        Some(format!(
+            "{count} {noun} not pushed{}: the tree of this thread is at {}{}. A further request \
+             in this thread continues there.",
+            begun.unwrap_or_default(),
+            head.short(),
+            saved.unwrap_or_default()
+        ))
+    }
+}
+
 impl Change<'_> {
     async fn publish(&self, cost: Option<u64>) -> Option<String> {
-        let head = Commit::parse(&self.workspace.head().await.ok()??)?;
+        let (head, count) = match self.commits().await {
+            Ok(Some(commits)) => commits,
+            Ok(None) => return self.description.is_some().then(|| NO_COMMITS.to_owned()),
+            Err(error) => return Some(format!("No commits were pushed: {error}.")),
+        };
         let begun = self.active.claim.tracked().and_then(|run| run.known(|state| state.branch.clone()));
         let begun = begun.and_then(|branch| RefName::parse(branch).ok());
         let earlier = self.workspace.pushed_branch().await;
-        let edits = self.description.is_some() && earlier.is_some();
-        if !self.has_commits().await && begun.is_none() && !edits {
+        let has_branch = earlier.is_some() || self.continued().is_some();
+        let edits = self.description.is_some() && has_branch;
+        if count == 0 && begun.is_none() && !edits {
             return self.description.is_some().then(|| NO_COMMITS.to_owned());
         }
         let pushed = match self.push(head, begun, earlier).await {
             Ok(pushed) => pushed,
             Err(line) => return Some(line),
         };
-        Some(match &self.description {
+        let line = match &self.description {
             Some(description) => self.open(&pushed, description, cost).await,
             None => format!(
                 "The commits are on the branch `{}`, without a description of the change. Open a pull request: {}",
                 pushed.branch,
                 self.compare_url(&pushed)
             ),
+        };
+        let named = self.referred(&pushed);
+        Some(match named.and_then(|named| Some((named.number, named.reason.as_ref()?))) {
+            Some((number, reason)) => {
+                format!("{line}\n\nPull request #{number} was not continued, because {reason}.")
+            }
+            None => line,
         })
     }
 
-    /// Returns whether the tree has commits that no push and no fetch brought to or from the origin.
-    async fn has_commits(&self) -> bool {
-        let pushed = format!("--glob={PUSHED_REFS}*");
-        let arguments = ["rev-list", "--max-count=1", "HEAD", "--not", "--remotes", &pushed];
-        let request = GitRequest { arguments: &arguments, output_limit: MAX_QUOTED_CHARS };
-        let answer = self.workspace.git(request, &CancellationToken::new()).await;
-        answer.is_ok_and(|answer| answer.exit_code == 0 && !answer.output.is_empty())
+    /// Returns the commit of the tree, and the number of its commits to publish.
+    /// `None` before a first commit.
+    async fn commits(&self) -> Result<Option<(Commit, u64)>, GitFailed> {
+        let Some(head) = commits::head(self.workspace).await? else { return Ok(None) };
+        let unpushed = commits::unpushed(self.workspace).await?;
+        let base = self.workspace.base().as_deref().and_then(Commit::parse);
+        // The described commits may be on a branch that a command of the agent pushed to.
+        let Some(base) = base.filter(|_| unpushed == 0 && self.description.is_some()) else {
+            return Ok(Some((head, unpushed)));
+        };
+        Ok(Some((head, commits::since(self.workspace, &base).await?)))
+    }
+
+    /// Returns the branch of the named pull request, if the run continues it.
+    fn continued(&self) -> Option<&RefName> {
+        self.named.and_then(NamedPullRequest::head)
+    }
+
+    /// Returns the named pull request, if the change is not on its branch.
+    fn referred(&self, pushed: &PushedChange) -> Option<&NamedPullRequest> {
+        self.named.filter(|named| named.head() != Some(&pushed.branch))
     }
 
     /// Pushes the commit to the branch of the run, or to that of the thread's open pull request.
@@ -136,13 +208,28 @@ impl Change<'_> {
             Some(branch) => branch,
             None => self.branch(earlier).await.map_err(failed)?,
         };
-        let base = self.base(&facts.default_branch).await.map_err(failed)?;
+        if let Some(named) = self.named.filter(|named| named.is_required && named.head() != Some(&branch)) {
+            return Err(format!(
+                "The commits were not pushed: pull request #{} is not open any more. They are in the tree of this \
+                 thread.",
+                named.number
+            ));
+        }
+        let base = self.base(&facts.default_branch, &branch).await.map_err(failed)?;
         let noted = branch.to_string();
         if !self.active.may_write(|state| state.branch = Some(noted)).await {
             return Err(NOT_WRITTEN.to_owned());
         }
         match self.workspace.push(&head, &branch, &self.active.run.stops().hard).await {
             Ok(PushOutcome::Pushed) => Ok(PushedChange { head, branch, base }),
+            Ok(PushOutcome::Rejected(words)) if NOT_FAST_FORWARD.iter().any(|part| words.contains(part)) => {
+                Err(format!(
+                    "The commits were not pushed to `{branch}`: somebody else pushed to it, and nothing is \
+                     overwritten. They are in the tree of this thread. A further request in this thread that names \
+                     the pull request gives them a branch and a pull request of their own. Git answered: {}",
+                    quoted(&words)
+                ))
+            }
             Ok(PushOutcome::Rejected(words)) => {
                 Err(format!("The commits were not pushed to `{branch}`: {}", quoted(&words)))
             }
@@ -152,11 +239,22 @@ impl Change<'_> {
         }
     }
 
-    /// Returns the branch of the thread's open pull request, or else the run's own.
+    /// Returns the branch of the continued or the thread's open pull request, or else the run's own.
     async fn branch(&self, earlier: Option<RefName>) -> Result<RefName, CodeHostError> {
+        if let Some(continued) = self.continued() {
+            let found = self.host.pull_request_of_branch(&self.repository, continued).await?;
+            if found.is_some_and(|found| found.state == PullRequestState::Open && found.is_own) {
+                return Ok(continued.clone());
+            }
+        }
         if let Some(earlier) = earlier {
             let found = self.host.pull_request_of_branch(&self.repository, &earlier).await?;
-            if found.is_none_or(|found| found.state == PullRequestState::Open) {
+            let is_usable = |found: PullRequestHit| {
+                let is_declined =
+                    self.named.is_some_and(|named| named.number == found.number && named.continued.is_none());
+                found.state == PullRequestState::Open && !is_declined
+            };
+            if found.is_none_or(is_usable) {
                 return Ok(earlier);
             }
         }
@@ -165,8 +263,13 @@ impl Change<'_> {
         branch_name(self.active.run.id(), title.unwrap_or_default()).map_err(|_| CodeHostError::Unreadable)
     }
 
-    /// Returns the branch that the change is for: the one that the request named, or the default one.
-    async fn base(&self, default: &str) -> Result<RefName, CodeHostError> {
+    /// Returns the branch that the change is for.
+    /// That of the continued pull request precedes the one that the request named, and the default one is last.
+    async fn base(&self, default: &str, branch: &RefName) -> Result<RefName, CodeHostError> {
+        let continued = self.named.and_then(|named| named.continued.as_ref());
+        if let Some(continued) = continued.filter(|continued| continued.head == *branch) {
+            return Ok(continued.base.clone());
+        }
         if let Some(named) = self.base
             && self.host.branch_head(&self.repository, named).await?.is_some()
         {
@@ -182,18 +285,35 @@ impl Change<'_> {
             head: pushed.head.clone(),
             run_url: settings.public_base_url.is_some().then(|| settings.run_url(run)),
             cost_micro_usd: cost.and_then(|cost| i64::try_from(cost).ok()),
+            refers_to: self.referred(pushed).map(|named| named.url.clone()),
+            is_marked_draft: false,
             checks: self.evidence.checks(),
+            expected: self.commands.expected().to_vec(),
         };
-        let text = render(run.as_str(), description, &evidence);
-        let (outcome, hit, error) = self.flow(pushed, text).await;
+        let (outcome, hit, error) = self.flow(pushed, description, &evidence).await;
         let url = hit.as_ref().map_or_else(String::new, |hit| hit.url.clone());
+        let is_marked = hit.as_ref().is_some_and(|hit| is_marked_draft(&hit.title));
+        let opened = |number: u64| match is_marked {
+            true => format!(
+                "Pull request #{number}, an ordinary one with a title that marks it as a draft, because the repository \
+                 has no drafts: {url}"
+            ),
+            false => format!("Draft pull request #{number}: {url}"),
+        };
         let (line, created) = match outcome {
             // A process of this run that opened it may have crashed before it knew.
-            Outcome::Opened(number) => (format!("Draft pull request #{number}: {url}"), true),
+            Outcome::Opened(number) => (opened(number), Some(true)),
             Outcome::Edited(number) if run_of_branch(pushed.branch.as_str()).as_ref() == Some(run) => {
-                (format!("Draft pull request #{number}: {url}"), true)
+                (opened(number), Some(true))
             }
-            Outcome::Edited(number) => (format!("Pull request #{number} was updated: {url}"), false),
+            Outcome::Edited(number) => (format!("Pull request #{number} was updated: {url}"), Some(false)),
+            Outcome::Theirs(number) => {
+                let line = format!(
+                    "The commits are on the branch of pull request #{number}. A person opened it, so its title and \
+                     description stay: {url}"
+                );
+                (line, None)
+            }
             Outcome::Closed(number) => {
                 return format!(
                     "A person closed pull request #{number} of this branch, so it stays closed: {url}"
@@ -208,7 +328,7 @@ impl Change<'_> {
                 );
             }
         };
-        if let Some(PullRequestHit { number, url, .. }) = hit {
+        if let (Some(created), Some(PullRequestHit { number, url, .. })) = (created, hit) {
             self.publish_once(EventBody::PrOpened { url, number, created });
         }
         match self.put_check(&evidence).await {
@@ -221,9 +341,14 @@ impl Change<'_> {
     async fn flow(
         &self,
         pushed: &PushedChange,
-        text: PullRequestText,
+        description: &Description,
+        evidence: &Evidence,
     ) -> (Outcome, Option<PullRequestHit>, Option<CodeHostError>) {
         let PushedChange { branch, base, .. } = pushed;
+        let text = |is_marked_draft: bool| {
+            let evidence = Evidence { is_marked_draft, ..evidence.clone() };
+            render(self.active.run.id().as_str(), description, &evidence)
+        };
         let (mut flow, mut hit, mut error) = (PullRequestFlow::default(), None, None);
         let mut action = flow.step(Input::Ended(Pushed::WithDescription));
         loop {
@@ -231,16 +356,10 @@ impl Change<'_> {
                 None => return (Outcome::Failed, hit, error),
                 Some(Action::End(outcome)) => return (outcome, hit, error),
                 Some(Action::Search) => {
-                    let found = self.host.pull_request_of_branch(&self.repository, branch).await;
-                    let found = match found {
+                    let found = match self.host.pull_request_of_branch(&self.repository, branch).await {
                         Ok(found) => {
                             hit.clone_from(&found);
-                            Some(found.map_or(Found::Absent, |found| match found.state {
-                                PullRequestState::Open => Found::Open(found.number),
-                                PullRequestState::Closed | PullRequestState::Merged => {
-                                    Found::Closed(found.number)
-                                }
-                            }))
+                            Some(found_of(found.as_ref()))
                         }
                         Err(failure) => {
                             error = Some(failure);
@@ -250,16 +369,21 @@ impl Change<'_> {
                     action = flow.step(Input::Found(found));
                     continue;
                 }
-                Some(Action::OpenDraft | Action::Edit(_)) if !self.active.may_write(|_| {}).await => {
+                Some(Action::OpenDraft | Action::OpenOrdinary | Action::Edit(_))
+                    if !self.active.may_write(|_| {}).await =>
+                {
                     return (Outcome::Failed, hit, error);
                 }
-                Some(Action::OpenDraft) => {
-                    let request =
-                        NewPullRequest { text: text.clone(), head: branch.clone(), base: base.clone() };
-                    self.host.open_draft(&self.repository, &request).await
+                Some(opening @ (Action::OpenDraft | Action::OpenOrdinary)) => {
+                    let is_draft = opening == Action::OpenDraft;
+                    let (head, base) = (branch.clone(), base.clone());
+                    let request = NewPullRequest { text: text(!is_draft), head, base, is_draft };
+                    self.host.open_pull_request(&self.repository, &request).await
                 }
                 Some(Action::Edit(number)) => {
-                    self.host.edit_pull_request(&self.repository, number, &text).await
+                    // A person who removes the mark ends the draft.
+                    let is_marked = hit.as_ref().is_some_and(|hit| is_marked_draft(&hit.title));
+                    self.host.edit_pull_request(&self.repository, number, &text(is_marked)).await
                 }
             };
             let written = match written {
@@ -269,11 +393,9 @@ impl Change<'_> {
                     Opened::Confirmed(number)
                 }
                 Err(failure) => {
-                    let is_open = failure.is_effect_unknown()
-                        || failure.is_passing()
-                        || failure.meaning() == Some(&Meaning::AlreadyExists);
+                    let end = end_of(&failure);
                     error = Some(failure);
-                    if is_open { Opened::Unknown } else { Opened::Rejected }
+                    end
                 }
             };
             action = flow.step(Input::Written(written));
@@ -300,6 +422,23 @@ impl Change<'_> {
 
     fn compare_url(&self, pushed: &PushedChange) -> String {
         self.host.host().compare_url(&self.repository, &pushed.base, &pushed.branch)
+    }
+}
+
+fn found_of(hit: Option<&PullRequestHit>) -> Found {
+    hit.map_or(Found::Absent, |hit| match hit.state {
+        PullRequestState::Open if hit.is_own => Found::Open(hit.number),
+        PullRequestState::Open => Found::Theirs(hit.number),
+        PullRequestState::Closed | PullRequestState::Merged => Found::Closed(hit.number),
+    })
+}
+
+fn end_of(failure: &CodeHostError) -> Opened {
+    match failure.meaning() {
+        Some(Meaning::NoDrafts) => Opened::NoDrafts,
+        Some(Meaning::AlreadyExists) => Opened::Unknown,
+        _ if failure.is_effect_unknown() || failure.is_passing() => Opened::Unknown,
+        _ => Opened::Rejected,
     }
 }
 

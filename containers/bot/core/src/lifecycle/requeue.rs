@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ars_auth::TokenMap;
 use ars_bot_ports::{ChannelIo, Choices, IncomingMessage, Notice};
 use ars_types::{RunId, RunStatus};
 
@@ -9,7 +10,7 @@ use crate::{
     context::RunContext,
     registry::RunFacts,
     retry::Policy,
-    threads::{FollowUp, Note, Sender},
+    threads::{FollowUp, Note, Sender, SenderFault},
     unread::requeue_as_one_turn,
 };
 
@@ -19,24 +20,31 @@ pub(super) struct EndedRun<'a> {
     pub(super) facts: &'a RunFacts,
     /// The run's channel, which is its thread's.
     pub(super) io: &'a Arc<dyn ChannelIo>,
+    /// The tokens by which messages of other processes are authorized again.
+    pub(super) tokens: Option<&'a TokenMap>,
 }
 
 impl EndedRun<'_> {
     /// Rejects the follow-ups that cannot run, and returns the others.
-    /// Those of a stopped run do not run, nor do those without a known sender.
+    /// Those of a stopped run do not run, nor do those of an unknown sender or a removed token.
     pub(super) async fn reject(&self, follow_ups: Vec<FollowUp>) -> Vec<FollowUp> {
         let is_stopped = matches!(self.status, RunStatus::StoppedSoft | RunStatus::StoppedHard);
         let mut runnable = Vec::new();
         for follow_up in follow_ups {
-            if !is_stopped && self.sender_of(&follow_up).is_some() {
+            let sender = self.sender_of(&follow_up);
+            if !is_stopped && sender.is_ok() {
                 runnable.push(follow_up);
                 continue;
             }
             let text = follow_up.note.text;
-            let (io, notice) = match follow_up.sender {
-                Some(sender) => (sender.io, Notice::Stopped),
-                None if is_stopped => (Arc::clone(self.io), Notice::StoppedUnread { text }),
-                None => (Arc::clone(self.io), Notice::TooLate { text }),
+            let (io, notice) = match (follow_up.sender, sender) {
+                (Some(sender), _) => (sender.io, Notice::Stopped),
+                (None, _) if is_stopped => (Arc::clone(self.io), Notice::StoppedUnread { text }),
+                (None, Err(SenderFault::TokenRemoved)) => {
+                    tracing::warn!(user = %follow_up.note.user_id, "follow-up dropped: its token is no longer configured");
+                    (Arc::clone(self.io), Notice::TokenRemoved { text })
+                }
+                (None, _) => (Arc::clone(self.io), Notice::TooLate { text }),
             };
             if let Err(error) = io.notify(&notice).await {
                 tracing::warn!(error = %error, "sender of an unread follow-up not notified");
@@ -48,7 +56,7 @@ impl EndedRun<'_> {
     /// Queues these follow-ups as one turn.
     /// One from another process runs in its sender's name, as the inbox holds it, and is answered on the run's channel.
     pub(super) fn dispatch(&self, context: &RunContext, follow_ups: &[FollowUp]) {
-        let senders = follow_ups.iter().filter_map(|follow_up| self.sender_of(follow_up));
+        let senders = follow_ups.iter().filter_map(|follow_up| self.sender_of(follow_up).ok());
         requeue_as_one_turn(context, &self.facts.agent, senders);
     }
 
@@ -73,14 +81,14 @@ impl EndedRun<'_> {
         self.dispatch(context, &runnable);
     }
 
-    fn sender_of(&self, follow_up: &FollowUp) -> Option<Sender> {
-        follow_up.sender.clone().or_else(|| self.sender_of_note(&follow_up.note))
+    fn sender_of(&self, follow_up: &FollowUp) -> Result<Sender, SenderFault> {
+        follow_up.sender.clone().map_or_else(|| self.sender_of_note(&follow_up.note), Ok)
     }
 
     /// Returns the request behind a note of another process: to the same agent, in the same thread.
-    fn sender_of_note(&self, note: &Note) -> Option<Sender> {
+    fn sender_of_note(&self, note: &Note) -> Result<Sender, SenderFault> {
         let message = IncomingMessage {
-            actor: note.sender()?,
+            actor: note.sender(self.tokens, &self.facts.channel_id)?,
             channel_id: self.facts.channel_id.clone(),
             thread_key: self.facts.thread_key.clone(),
             visibility: self.facts.visibility,
@@ -90,6 +98,6 @@ impl EndedRun<'_> {
             source: None,
             idempotency: None,
         };
-        Some(Sender { message, io: Arc::clone(self.io) })
+        Ok(Sender { message, io: Arc::clone(self.io) })
     }
 }

@@ -3,7 +3,10 @@
 //! The head is compared behind the model's last answer. If other changes came, the same run reviews them once. Not here:
 //! the decisions (`ars_codehost::review::ReviewPost`).
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use ars_agent::RunOutcome;
 use ars_bot_ports::{CodeHost, CodeHostError};
@@ -11,18 +14,27 @@ use ars_bot_tools::review::{Remarks, VerdictSlot, observed_head};
 use ars_codehost::{
     answer::Meaning,
     diff::Commit,
-    review::{Action, Input, Outcome, ReviewPost, Submission, Submitted, Unposted, is_posted, place},
+    review::{
+        Action, ClaimEnd, Claimed, Input, Outcome, ReviewPost, Submission, Submitted, Unposted, claim_key,
+        is_posted, place,
+    },
 };
 use ars_events::{EventBody, NoteKind};
 use ars_runs::PostedReviewFact;
-use ars_types::RunStatus;
+use ars_types::{RunId, RunStatus};
 use async_trait::async_trait;
 
 use super::{active::ActiveRun, review_target::check_out};
 use crate::{
     context::RunContext,
+    live::LedgerClaim,
     run::{Assignment, Recheck, ReviewTarget, RunCodeHost},
 };
+
+/// Timeout of the end of a claim.
+const CLAIM_END_TIMEOUT: Duration = Duration::from_secs(10);
+/// Waits before the readings of the list that must show no review before it is submitted again.
+const LISTING_WAITS: [Duration; 3] = [Duration::ZERO, Duration::from_secs(1), Duration::from_secs(3)];
 
 /// The post of one review run.
 pub(super) struct ReviewStage<'a> {
@@ -39,6 +51,12 @@ struct State {
     post: ReviewPost,
     /// The action that waits, if the review ended with an answer.
     next: Option<Action>,
+    /// The other run that claimed the review of the head.
+    claimed_by: Option<RunId>,
+    /// Key of the claim of this run.
+    claimed: Option<String>,
+    /// The host may have stored a review, or will list it in a moment.
+    may_be_posted: bool,
 }
 
 impl<'a> ReviewStage<'a> {
@@ -52,26 +70,96 @@ impl<'a> ReviewStage<'a> {
         let (access, slot) = (assignment.code_host.as_ref()?, assignment.verdict.as_ref()?);
         let head = target.head()?;
         let post = if target.is_second { ReviewPost::again(head) } else { ReviewPost::new(head) };
-        let state = Mutex::new(State { target, post, next: None });
+        // An earlier process of this run may have submitted it.
+        let may_be_posted = target.is_submitted;
+        let state = State { target, post, next: None, claimed_by: None, claimed: None, may_be_posted };
+        let state = Mutex::new(state);
         Some(Self { active, context, assignment, access, slot, state })
+    }
+
+    /// Returns the target if its head moved during the review.
+    pub(super) fn moved_target(&self) -> Option<ReviewTarget> {
+        let was_second = self.assignment.review.as_ref().is_some_and(|target| target.is_second);
+        Some(self.target()).filter(|target| target.is_second && !was_second)
     }
 
     /// Posts the review with this text. Returns the line for the answer.
     pub(super) async fn finish(&self, answer: &str) -> Option<String> {
         let remarks = self.slot.remarks();
-        match self.active.bounded(self.post(answer, &remarks)).await {
+        let line = match self.active.bounded(self.post(answer, &remarks)).await {
             Some(line) => line,
             None => Some(match self.target() {
                 ReviewTarget { posted: Some(_), .. } => "The review is on the pull request.".to_owned(),
                 _ => not_posted(Unposted::HostUnavailable),
             }),
+        };
+        if tokio::time::timeout(CLAIM_END_TIMEOUT, self.end_claim()).await.is_err() {
+            tracing::warn!(run = %self.active.run.id(), "the claim of a review was not ended: it expires");
+        }
+        line
+    }
+
+    /// Releases the claim of a run that posted nothing.
+    /// Otherwise it is renewed for the time until the host lists the review.
+    async fn end_claim(&self) {
+        let (claimed, may_be_posted) = {
+            let mut state = self.lock();
+            (state.claimed.take(), state.may_be_posted)
+        };
+        let claim = &self.active.claim;
+        // The process that owns the run may be about to post.
+        if claim.is_fenced() || matches!(claim, LedgerClaim::Unconfirmed(_)) {
+            return;
+        }
+        let Some(key) = claimed else { return };
+        let (claims, run) = (self.context.review_claims(), self.active.run.id());
+        if may_be_posted {
+            claims.claim(&key, run, self.context.clock().now()).await;
+        } else {
+            claims.release(&key, run).await;
         }
     }
 
-    fn posted(&self, head: &Commit) -> String {
+    async fn posted(&self, head: &Commit) -> String {
         let target = self.target();
         let url = self.access.host.host().pull_request_url(&target.repository, target.number);
-        format!("The review of {} is on the pull request: {url}", head.short())
+        let key = claim_key(&target.repository, target.number, head);
+        let owner = self.context.review_claims().owner(&key).await;
+        match owner.filter(|owner| owner != self.active.run.id()) {
+            Some(owner) => format!(
+                "The review of {} by run {owner} is on the pull request, so this one was not posted: {url}",
+                head.short()
+            ),
+            None => format!("The review of {} is on the pull request: {url}", head.short()),
+        }
+    }
+
+    /// Claims the review of the head for this run.
+    /// The claim of a run that ended is free without its review.
+    async fn claim(&self, head: &Commit) -> ClaimEnd {
+        let target = self.target();
+        let key = claim_key(&target.repository, target.number, head);
+        let (claims, run) = (self.context.review_claims(), self.active.run.id());
+        let mut claimed = claims.claim(&key, run, self.context.clock().now()).await;
+        if let Some(Claimed::Other(owner)) = &claimed
+            && is_ended(self.context, owner).await
+        {
+            // The other run may have submitted it before it ended.
+            if self.is_listed(head, true).await == Some(false) {
+                claimed = claims.claim_of_ended(&key, run, owner, self.context.clock().now()).await;
+            }
+        }
+        match claimed {
+            Some(Claimed::Own) => {
+                self.lock().claimed = Some(key);
+                ClaimEnd::Own
+            }
+            Some(Claimed::Other(owner)) => {
+                self.lock().claimed_by = Some(owner);
+                ClaimEnd::Other
+            }
+            None => ClaimEnd::Unknown,
+        }
     }
 
     async fn post(&self, answer: &str, remarks: &Remarks) -> Option<String> {
@@ -87,16 +175,24 @@ impl<'a> ReviewStage<'a> {
                     self.note_posted(0);
                     let resolved = self.resolve(&remarks.fixed).await;
                     self.note_posted(resolved);
-                    return Some(self.posted(&head));
+                    return Some(self.posted(&head).await);
+                }
+                Action::End(Outcome::NotPosted(Unposted::Claimed)) => {
+                    let owner =
+                        self.lock().claimed_by.take().map_or_else(String::new, |run| format!(" {run}"));
+                    return Some(format!(
+                        "The review was not posted: run{owner} posts its review of the same commit."
+                    ));
                 }
                 Action::End(Outcome::NotPosted(why)) => return Some(not_posted(why)),
                 // The text for it was not stored, or the new head was not checked out.
                 Action::ReviewAgain { .. } => return Some(not_posted(Unposted::Stale)),
                 Action::FetchHead | Action::CompareChanges { .. } => self.compare(action).await,
                 Action::ListReviews { head } => {
-                    let listed = host.reviews(&target.repository, target.number).await;
-                    Input::Listed(listed.ok().map(|reviews| is_posted(&reviews, &head)))
+                    let may_be_posted = self.lock().may_be_posted;
+                    Input::Listed(self.is_listed(&head, may_be_posted).await)
                 }
+                Action::Claim { head } => Input::Claimed(self.claim(&head).await),
                 Action::Submit { head, read_at, is_folded } => {
                     let diff = match is_folded {
                         true => None,
@@ -108,12 +204,32 @@ impl<'a> ReviewStage<'a> {
                     if !self.may_write(|target| target.is_submitted = true).await {
                         return Some(not_posted(Unposted::HostUnavailable));
                     }
+                    let before = std::mem::replace(&mut self.lock().may_be_posted, true);
                     let posted = host.submit_review(&target.repository, target.number, &submission).await;
-                    Input::Submitted(posted.map_or_else(|error| end_of(&error), |_| Submitted::Confirmed))
+                    let end = posted.map_or_else(|error| end_of(&error), |_| Submitted::Confirmed);
+                    if matches!(end, Submitted::AnchorRejected | Submitted::Rejected) {
+                        self.lock().may_be_posted = before;
+                    }
+                    Input::Submitted(end)
                 }
             };
             action = self.lock().post.step(input)?;
         }
+    }
+
+    /// Whether the service's review of the head exists; `None` if that cannot be read.
+    /// One that may be posted is looked for again, because a host can list it late.
+    async fn is_listed(&self, head: &Commit, may_be_posted: bool) -> Option<bool> {
+        let target = self.target();
+        let readings = if may_be_posted { LISTING_WAITS.len() } else { 1 };
+        for wait in &LISTING_WAITS[..readings] {
+            tokio::time::sleep(*wait).await;
+            let reviews = self.access.host.reviews(&target.repository, target.number).await.ok()?;
+            if is_posted(&reviews, head) {
+                return Some(true);
+            }
+        }
+        Some(false)
     }
 
     /// Reads the head, or compares the changes of two heads.
@@ -258,6 +374,16 @@ impl Recheck for ReviewStage<'_> {
     }
 }
 
+/// Returns whether a run ended. One that may be live in another process did not.
+async fn is_ended(context: &RunContext, run: &RunId) -> bool {
+    if let Some(local) = context.registry().get(run) {
+        return local.finished.is_some();
+    }
+    let Some(live) = context.live() else { return false };
+    let rows = live.rows(context.clock()).await;
+    !rows.is_unavailable && rows.find(run).is_none()
+}
+
 /// Returns whether both heads have the same changes against the base; `None` if that is unknown.
 async fn has_same_changes(
     host: &dyn CodeHost,
@@ -287,6 +413,8 @@ fn not_posted(why: Unposted) -> String {
         Unposted::UnknownHead => "it is not known which commit was read",
         Unposted::OtherHead => "another commit than the head of the pull request was read",
         Unposted::Stale => "the pull request got new commits again. Send the request again",
+        Unposted::Claimed => "another run posts its review of the same commit",
+        Unposted::StoreUnavailable => "the service's own store did not answer. Send the request again",
         Unposted::HostUnavailable => "the code host did not answer, or the head was deleted",
         Unposted::Rejected => "the code host rejected it",
     };

@@ -9,17 +9,29 @@ use ars_codehost::{
     resolve::{Listing, Strength, resolve, signals},
     review::{PullRequest, TargetRefused, attached_head, review_target, target_block, wants_post},
     text::neutral_line,
+    webhook::item_of_thread,
 };
 use ars_events::wrap_untrusted;
-use ars_types::RepoSlug;
+use ars_types::{RepoSlug, ThreadKey};
 use tokio_util::sync::CancellationToken;
 
 use crate::run::{ReviewTarget, RunCodeHost};
 
 /// Maximum own threads of a pull request in a prompt.
 const MAX_SHOWN_THREADS: usize = 50;
+/// Maximum items that a request may name, because the host is asked about each.
+const MAX_NAMED_ITEMS: usize = 10;
 /// Maximum characters of a thread's text in a prompt.
 const MAX_THREAD_CHARS: usize = 500;
+
+/// A request that may name a pull request.
+#[derive(Clone, Copy)]
+pub(super) struct NamingRequest<'a> {
+    pub(super) text: &'a str,
+    pub(super) thread: &'a ThreadKey,
+    /// A coding run changes the pull request, or nothing.
+    pub(super) must_continue: bool,
+}
 
 /// A pull request that is checked out, and its part of the prompt.
 pub(super) struct AttachedTarget {
@@ -32,19 +44,14 @@ pub(super) struct AttachedTarget {
 pub(super) async fn attach(
     access: &RunCodeHost,
     workspace: &dyn Workspace,
-    text: &str,
+    request: NamingRequest<'_>,
     cancel: &CancellationToken,
 ) -> Result<Option<AttachedTarget>, Refusal> {
     let host = &*access.host;
-    let Some(repository) = workspace.origin().and_then(|origin| host.host().repository_of(origin)) else {
-        return Ok(None);
-    };
-    // Before any call of the host.
-    if access.gate.read(&repository).is_err() {
-        return Err(Refusal::RepositoryForbidden);
-    }
-    let posts = wants_post(text);
-    let named = match number_in(text, &repository, host) {
+    let Some(repository) = access.repository_of(workspace) else { return Ok(None) };
+    access.check_read(&repository)?;
+    let posts = wants_post(request.text);
+    let named = match number_of(access, &repository, request).await? {
         Some(number) => Some(fetch(host, &repository, number).await?),
         None => None,
     };
@@ -95,11 +102,47 @@ pub(super) async fn check_out(
     at().await?.ok_or_else(|| refused(TargetRefused::UnknownHead))
 }
 
-/// Returns the one pull request of the repository that the text names.
-fn number_in(text: &str, repository: &RepoSlug, host: &dyn CodeHost) -> Option<u64> {
-    let mut found = signals(text, host.host());
+/// Returns the number of the pull request or issue that a request is about.
+/// It is the one that its text names, or else its
+/// thread's. Of several, the only pull request among them.
+pub(super) async fn number_of(
+    access: &RunCodeHost,
+    repository: &RepoSlug,
+    request: NamingRequest<'_>,
+) -> Result<Option<u64>, Refusal> {
+    let host = &*access.host;
+    let mut found = signals(request.text, host.host());
     found.retain(|signal| signal.repository == *repository && signal.strength == Strength::Strong);
-    resolve(&found, None, |_| Listing::Known).pull_request()
+    let numbers = resolve(&found, None, |_| Listing::Known).pull_requests();
+    let Some(first) = numbers.first() else {
+        let of_thread = item_of_thread(request.thread.as_str());
+        return Ok(of_thread.filter(|(own, _)| own == repository).map(|(_, number)| number));
+    };
+    if numbers.len() == 1 {
+        return Ok(Some(*first));
+    }
+    if numbers.len() > MAX_NAMED_ITEMS {
+        return Err(several(&numbers[..MAX_NAMED_ITEMS], ", …"));
+    }
+    access.check_read(repository)?;
+    let mut pull_requests = Vec::new();
+    for number in &numbers {
+        if fetch(host, repository, *number).await?.is_some() {
+            pull_requests.push(*number);
+        }
+    }
+    match pull_requests[..] {
+        [] => Ok(Some(*first)),
+        [one] => Ok(Some(one)),
+        _ => Err(several(&pull_requests, "")),
+    }
+}
+
+fn several(numbers: &[u64], rest: &str) -> Refusal {
+    let names = numbers.iter().map(|number| format!("#{number}")).collect::<Vec<_>>().join(", ");
+    let text =
+        format!("the request names several pull requests: {names}{rest}. Send it again with one of them");
+    Refusal::WorkspaceNotReady(WorkspaceError::Refused(text))
 }
 
 async fn fetch(
@@ -148,6 +191,6 @@ fn refused(why: TargetRefused) -> Refusal {
     Refusal::WorkspaceNotReady(WorkspaceError::Refused(text.to_owned()))
 }
 
-fn failed(error: &CodeHostError) -> Refusal {
+pub(super) fn failed(error: &CodeHostError) -> Refusal {
     Refusal::WorkspaceNotReady(WorkspaceError::Refused(error.to_string()))
 }

@@ -5,18 +5,22 @@
 use std::sync::Arc;
 
 use ars_agent::Role;
+use ars_auth::TokenMap;
 use ars_bot_ports::{
     ChannelIo, Choices, HistoryTurn, IncomingMessage, Notice, Refusal, ReplyError, TextFile,
 };
 use ars_events::InputSource;
 use ars_types::{Effort, ModelRef, RefName, RunId, RunStatus, ThreadKey};
-use ars_wire::idempotency::FirstUse;
+use ars_wire::{ErrorCode, idempotency::FirstUse};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Meta;
-use crate::threads::Note;
+use crate::{
+    error::Refused,
+    threads::{Note, SenderFault},
+};
 
 /// Largest stored request. One listing of live runs has all of them.
 const QUEUED_REQUEST_MAX_BYTES: usize = 65_536;
@@ -58,6 +62,8 @@ struct StoredChoices {
     repository: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     git_ref: Option<RefName>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    must_continue: bool,
 }
 
 impl QueuedRequest {
@@ -70,12 +76,12 @@ impl QueuedRequest {
         let turns = history
             .iter()
             .map(|turn| StoredTurn { by_assistant: turn.role == Role::Assistant, text: turn.text.clone() });
-        let Choices { agent, model, effort, repository, git_ref } = choices.clone();
+        let Choices { agent, model, effort, repository, git_ref, must_continue } = choices.clone();
         let request = Self {
             message: Note::of(message, &message.text),
             url: message.source.as_ref().and_then(|source| source.url.clone()),
             history: turns.collect(),
-            choices: StoredChoices { agent, model, effort, repository, git_ref },
+            choices: StoredChoices { agent, model, effort, repository, git_ref, must_continue },
         };
         let bytes = serde_json::to_vec(&request).ok()?;
         if bytes.len() > QUEUED_REQUEST_MAX_BYTES {
@@ -90,14 +96,20 @@ impl QueuedRequest {
     }
 
     /// Returns the message of a run with this meta, and a channel with its history.
-    /// Returns `None` without the grants of its sender, or without a valid thread.
+    ///
+    /// # Errors
+    /// The grants of its sender are unknown, its token is gone, or its thread is invalid.
     pub(crate) fn reopen(
         self,
         meta: &Meta,
         io: Arc<dyn ChannelIo>,
-    ) -> Option<(IncomingMessage, Arc<dyn ChannelIo>)> {
-        let actor = self.message.sender()?;
-        let StoredChoices { agent, model, effort, repository, git_ref } = self.choices;
+        tokens: Option<&TokenMap>,
+    ) -> Result<(IncomingMessage, Arc<dyn ChannelIo>), Refused> {
+        let actor = self.message.sender(tokens, &meta.channel_id).map_err(|fault| match fault {
+            SenderFault::Unknown => Refused::Channel,
+            SenderFault::TokenRemoved => Refused::TokenRemoved,
+        })?;
+        let StoredChoices { agent, model, effort, repository, git_ref, must_continue } = self.choices;
         let source = InputSource {
             url: self.url,
             channel: Some(meta.channel_id.clone()),
@@ -106,11 +118,11 @@ impl QueuedRequest {
         let message = IncomingMessage {
             actor,
             channel_id: meta.channel_id.clone(),
-            thread_key: ThreadKey::from_text(&meta.thread_key)?,
+            thread_key: ThreadKey::from_text(&meta.thread_key).ok_or(Refused::Channel)?,
             visibility: meta.channel_visibility,
             text: self.message.text,
             received_at: meta.received_at,
-            choices: Choices { agent, model, effort, repository, git_ref },
+            choices: Choices { agent, model, effort, repository, git_ref, must_continue },
             source: Some(source),
             idempotency: None,
         };
@@ -118,7 +130,7 @@ impl QueuedRequest {
             role: if turn.by_assistant { Role::Assistant } else { Role::User },
             text: turn.text,
         });
-        Some((message, Arc::new(WithHistory { io, history: turns.collect() })))
+        Ok((message, Arc::new(WithHistory { io, history: turns.collect() })))
     }
 }
 
@@ -162,12 +174,20 @@ impl ChannelIo for WithHistory {
         self.io.may_wait()
     }
 
+    fn has_untrusted_text(&self) -> bool {
+        self.io.has_untrusted_text()
+    }
+
+    fn replaces_replies(&self) -> bool {
+        self.io.replaces_replies()
+    }
+
     fn status(&self, text: &str) {
         self.io.status(text);
     }
 
-    fn command_answered(&self, is_ok: bool) {
-        self.io.command_answered(is_ok);
+    fn command_answered(&self, failure: Option<ErrorCode>) {
+        self.io.command_answered(failure);
     }
 
     fn run_started(&self, id: &RunId) {
@@ -222,7 +242,7 @@ mod tests {
             "threadKey": "http:ops:t1", "channelVisibility": "machine", "label": "l", "receivedAt": 5 });
         let meta = Meta::of_row(meta.as_object().unwrap()).unwrap();
         let request = QueuedRequest::of_state(Some(&stored)).unwrap();
-        let (reopened, io) = request.reopen(&meta, Arc::new(NobodyListens)).unwrap();
+        let (reopened, io) = request.reopen(&meta, Arc::new(NobodyListens), None).unwrap();
         assert_eq!((reopened.text.as_str(), reopened.received_at), ("agent:coding hi", 5));
         assert_eq!((reopened.actor, reopened.thread_key), (message("").actor, message("").thread_key));
         assert_eq!((reopened.choices, io.history().await), (choices, history.to_vec()));

@@ -13,7 +13,12 @@ use ars_wire::memory::{MemoryRecord, Taint};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Place, Reflection, RunScopes, Successor, run_spend_guard::RunSpendGuard, taint, thread_taint};
+use super::{
+    Place, Reflection, RunScopes, Successor,
+    run_spend_guard::RunSpendGuard,
+    taint::{self, KnownSources},
+    thread_taint,
+};
 use crate::{context::RunContext, history::COST, run::Assignment};
 
 /// A run's part in memory, also in the form of the run's state.
@@ -28,6 +33,10 @@ pub(crate) struct Remembering {
     /// It works on a repository that the configuration does not name.
     #[serde(default)]
     has_foreign_repository: bool,
+    /// A pull request under review, or text of the code host's event, is in its prompt.
+    /// A state of an earlier release does not know it.
+    #[serde(default = "unknown")]
+    has_host_text: bool,
     /// Earlier runs of the thread may have left text of strangers.
     /// A state of an earlier release does not know it.
     #[serde(default = "unknown")]
@@ -86,6 +95,7 @@ impl Remembering {
             recalled: recalled.unwrap_or_default(),
             prior_turns: 0,
             has_foreign_repository: repository.is_some_and(|name| !is_configured(context, name)),
+            has_host_text: false,
             has_tainted_thread,
         };
         Some((part, block))
@@ -94,6 +104,11 @@ impl Remembering {
     /// Sets the number of turns before the request.
     pub(crate) fn after(self, prior_turns: usize) -> Self {
         Self { prior_turns, ..self }
+    }
+
+    /// Sets whether text of the code host is in the prompt.
+    pub(crate) fn with_host_text(self, has_host_text: bool) -> Self {
+        Self { has_host_text, ..self }
     }
 
     /// Converts it to the form of the run's state.
@@ -110,14 +125,20 @@ impl Remembering {
     /// Returns the untrusted sources that the run had read.
     /// Its record keeps them for the next run of the thread.
     pub(crate) fn taint(&self, tools: &BTreeSet<String>) -> Vec<Taint> {
-        taint::of_run(tools, self.has_foreign_repository, &self.recalled, self.has_tainted_thread)
+        let known = KnownSources {
+            has_foreign_repository: self.has_foreign_repository,
+            recalled: &self.recalled,
+            has_host_text: self.has_host_text,
+            is_inherited: self.has_tainted_thread,
+        };
+        taint::of_run(tools, known)
     }
 
     /// Reflects on the ended run. Never fails.
     pub(crate) async fn reflect(
         &self,
         context: &RunContext,
-        record: RunRecord,
+        record: &RunRecord,
         assignment: &Assignment,
         conversation: Conversation<'_>,
     ) {

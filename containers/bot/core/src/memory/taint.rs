@@ -12,13 +12,22 @@ const WEB_TOOLS: [&str; 2] = ["web_fetch", "web_search"];
 /// Start of the names of the code host's tools. Strangers write issues and comments.
 const CODE_HOST_TOOLS: &str = "github_";
 
+/// What the preparation of a run knows about its sources.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KnownSources<'a> {
+    /// It works on a repository that the configuration does not name.
+    pub(super) has_foreign_repository: bool,
+    /// The records in its prompt.
+    pub(super) recalled: &'a [MemoryRecord],
+    /// Text of the code host is in its prompt.
+    pub(super) has_host_text: bool,
+    /// Earlier runs of its thread may have left text of strangers.
+    pub(super) is_inherited: bool,
+}
+
 /// Returns the sources of a run.
-pub(super) fn of_run(
-    tools: &BTreeSet<String>,
-    has_foreign_repository: bool,
-    recalled: &[MemoryRecord],
-    is_inherited: bool,
-) -> Vec<Taint> {
+pub(super) fn of_run(tools: &BTreeSet<String>, known: KnownSources<'_>) -> Vec<Taint> {
+    let KnownSources { has_foreign_repository, recalled, has_host_text, is_inherited } = known;
     let sources = [
         (
             Taint::Web,
@@ -27,6 +36,7 @@ pub(super) fn of_run(
         (Taint::Repository, has_foreign_repository),
         // Otherwise the next run would pass such a record on as its own finding.
         (Taint::Memory, recalled.iter().any(|record| !record.taint.is_empty())),
+        (Taint::Host, has_host_text),
         (Taint::Thread, is_inherited),
     ];
     let present = sources.into_iter().filter(|(_, is_present)| *is_present);

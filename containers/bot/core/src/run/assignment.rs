@@ -7,13 +7,16 @@ use ars_agent::{
     context::{ContextLimit, estimate_text},
     money::Price,
 };
-use ars_bot_ports::{CodeHost, ModelClient, Skills, Web, Workspace};
+use ars_bot_ports::{CodeHost, ModelClient, Refusal, Skills, Web, Workspace};
 use ars_bot_tools::{
     CodeHostAccess, DescriptionSlot, RepositoryGate, agents::AgentSpec, review::VerdictSlot,
 };
-use ars_types::{Effort, ModelRef, RefName};
+use ars_codehost::pull_request::KnownCommands;
+use ars_types::{Effort, ModelRef, RefName, RepoSlug};
 
-use super::{evidence::EvidenceLog, review_target::ReviewTarget, toolbox::Toolbox};
+use super::{
+    evidence::EvidenceLog, named_pull::NamedPullRequest, review_target::ReviewTarget, toolbox::Toolbox,
+};
 use crate::{context::Deps, day_spend::Hold};
 
 /// The task of a run, with its model, tools and limits.
@@ -52,8 +55,12 @@ pub struct Assignment {
     pub description: Option<DescriptionSlot>,
     /// Receives the evidence of a pull request.
     pub evidence: Option<EvidenceLog>,
+    /// The test and build commands of the repository's table.
+    pub commands: KnownCommands,
     /// The ref that a change started from, if the request named one.
     pub base: Option<RefName>,
+    /// The pull request that the request of a coding run names.
+    pub named: Option<NamedPullRequest>,
     /// The pull request under review.
     pub review: Option<ReviewTarget>,
     /// Reserved part of the day's budget, where a day is capped.
@@ -73,6 +80,19 @@ impl RunCodeHost {
     /// Returns it for tools.
     pub fn access(&self) -> CodeHostAccess<'_> {
         CodeHostAccess { host: &*self.host, gate: &*self.gate }
+    }
+
+    /// Returns the repository of a working tree, if the host has it.
+    pub fn repository_of(&self, workspace: &dyn Workspace) -> Option<RepoSlug> {
+        self.host.host().repository_of(workspace.origin()?)
+    }
+
+    /// Checks whether the requester may read a repository. It precedes every call of the host.
+    ///
+    /// # Errors
+    /// Returns [`Refusal::RepositoryForbidden`] if not.
+    pub fn check_read(&self, repository: &RepoSlug) -> Result<(), Refusal> {
+        self.gate.read(repository).map_err(|_| Refusal::RepositoryForbidden)
     }
 }
 
@@ -148,7 +168,9 @@ impl Assignment {
             verdict: agent.gives_verdict().then(VerdictSlot::default),
             description: opens_pull_request.then(DescriptionSlot::default),
             evidence: opens_pull_request.then(EvidenceLog::default),
+            commands: KnownCommands::default(),
             base: None,
+            named: None,
             review: None,
             hold: None,
         }
@@ -228,7 +250,9 @@ mod tests {
             verdict: None,
             description: None,
             evidence: None,
+            commands: KnownCommands::default(),
             base: None,
+            named: None,
             review: None,
             hold: None,
         };

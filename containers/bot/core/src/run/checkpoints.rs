@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use ars_bot_ports::{Workspace, texts};
+use ars_bot_ports::{Checkpoint, Workspace, texts};
 use ars_events::{EventBody, NoteKind};
 use tokio_util::sync::CancellationToken;
 
@@ -16,16 +16,20 @@ pub(super) const CHECKPOINT_EVERY: u32 = 3;
 const CHECKPOINT_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Saves the working tree of a run. A new checkpoint is a note in the stream.
-pub(crate) async fn save_tree(workspace: &dyn Workspace, run: &RunHandle) {
+/// Returns the tree's checkpoint, if it has one.
+pub(crate) async fn save_tree(workspace: &dyn Workspace, run: &RunHandle) -> Option<Checkpoint> {
     // Also for a stopped run, so a stop does not cancel it.
     let never = CancellationToken::new();
     let saved = workspace.checkpoint(run.id(), &never);
     match tokio::time::timeout(CHECKPOINT_TIMEOUT, saved).await {
-        Ok(Ok(Some(saved))) if saved.is_new => {
-            run.publish(EventBody::note(NoteKind::Tree, texts::tree_saved(&saved)));
+        Ok(Ok(saved)) => {
+            if let Some(saved) = saved.as_ref().filter(|saved| saved.is_new) {
+                run.publish(EventBody::note(NoteKind::Tree, texts::tree_saved(saved)));
+            }
+            return saved;
         }
-        Ok(Ok(_)) => {}
         Ok(Err(error)) => tracing::warn!(run = %run.id(), %error, "working tree not saved"),
         Err(_) => tracing::warn!(run = %run.id(), "working tree not saved in time"),
     }
+    None
 }

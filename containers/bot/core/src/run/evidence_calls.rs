@@ -28,7 +28,10 @@ impl Driver<'_> {
         };
         let command = call.input.get("command").and_then(Value::as_str).filter(|_| call.name == SHELL_TOOL);
         let Some(command) = command else { return };
-        let (Some(name), Some(exit_code)) = (check_of(command), output.exit_code) else { return };
+        let (Some(name), Some(exit_code)) = (check_of(command, &self.assignment.commands), output.exit_code)
+        else {
+            return;
+        };
         let text = self.redactor.clean(&text_of(&output.content), usize::MAX);
         let from = text.char_indices().rev().nth(MAX_KEPT_CHARS - 1).map_or(0, |(at, _)| at);
         log.push(StoredCheck {

@@ -195,7 +195,7 @@ mod tests {
 
     fn note(text: &str, inbox_seq: Option<u64>) -> FollowUp {
         let (user_id, text) = ("http:a".into(), text.into());
-        let note = Note { text, user_id, received_at: 1, delivery: None, grants: None };
+        let note = Note { text, user_id, received_at: 1, delivery: None, grants: None, token: None };
         FollowUp { note, inbox_seq, sender: None }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ars_auth::{Actor, Grants, Set};
+use ars_auth::{Actor, Grants, Set, TokenDigest, TokenMap};
 use ars_bot_ports::IncomingMessage;
 use ars_types::UnixMillis;
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,18 @@ pub struct Note {
     /// Without them the message cannot run in the sender's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grants: Option<Vouched>,
+    /// Digest of the sender's ingress token. Absent for other senders, and in notes of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<TokenDigest>,
+}
+
+/// The reason for which a note cannot run in its sender's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SenderFault {
+    /// The note has no grants.
+    Unknown,
+    /// The sender's ingress token is not configured any more, or may no longer start runs in this channel.
+    TokenRemoved,
 }
 
 /// Stored grants.
@@ -52,12 +64,21 @@ impl Note {
             received_at: message.received_at,
             delivery: Some(uuid::Uuid::new_v4().to_string()),
             grants: Some(Vouched::of(&message.actor.grants)),
+            token: message.actor.token.clone(),
         }
     }
 
-    /// Returns the sender with its vouched grants, if they are known.
-    pub fn sender(&self) -> Option<Actor> {
-        self.grants.as_ref().map(|grants| Actor::new(self.user_id.clone(), grants.grants()))
+    /// Returns the sender in this channel.
+    /// It has the present grants of its ingress token, else its vouched ones.
+    ///
+    /// # Errors
+    /// The grants are unknown, or the token is gone.
+    pub fn sender(&self, tokens: Option<&TokenMap>, channel: &str) -> Result<Actor, SenderFault> {
+        if let (Some(tokens), Some(digest)) = (tokens, &self.token) {
+            return tokens.sender_now(&self.user_id, digest, channel).ok_or(SenderFault::TokenRemoved);
+        }
+        let grants = self.grants.as_ref().ok_or(SenderFault::Unknown)?.grants();
+        Ok(Actor { token: self.token.clone(), ..Actor::new(self.user_id.clone(), grants) })
     }
 
     /// Converts the note to the inbox's form.
@@ -116,11 +137,16 @@ mod tests {
             received_at: 1,
             delivery: Some("d".into()),
             grants: Some(Vouched::of(&grants)),
+            token: None,
         };
         let back = read(&Value::Object(note.message()));
         assert_eq!(back, note);
-        assert_eq!(back.sender(), Some(Actor::new("http:ann", grants)));
-        assert_eq!(read(&json!({ "text": "x", "userId": "http:ann" })).sender(), None);
+        let (tokens, channel) = (TokenMap::default(), "http:default");
+        for tokens in [None, Some(&tokens)] {
+            assert_eq!(back.sender(tokens, channel), Ok(Actor::new("http:ann", grants.clone())));
+        }
+        let unknown = read(&json!({ "text": "x", "userId": "http:ann" }));
+        assert_eq!(unknown.sender(None, channel), Err(SenderFault::Unknown));
         assert!(Note::read(Map::new()).is_none());
     }
 }

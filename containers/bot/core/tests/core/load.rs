@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ars_auth::{Actor, Grants};
+use ars_auth::{Actor, Grants, Ingress, TokenMap};
 use ars_bot_core::{Capabilities, load_limits::LoadLimits, settings::Settings};
 use ars_bot_ports::{IncomingMessage, StoreErrorKind};
 use ars_events::{Actor as StopActor, ActorKind};
@@ -124,6 +124,75 @@ async fn next_process_continues_the_queue() {
     let inputs = record.events.iter().filter(|event| event["type"] == "input").count();
     let seqs: Vec<_> = record.events.iter().filter_map(|event| event["seq"].as_u64()).collect();
     assert_eq!((inputs, seqs), (1, (1..=record.event_count).collect()));
+}
+
+/// Lets a request of a token wait, and takes it up in a process with these tokens. Returns its record.
+async fn taken_up_with(tokens: &str) -> RunRecord {
+    let sent = TokenMap::parse(Some(r#"{"t1":{"subject":"bo"}}"#)).map;
+    let actor = Actor::service(Ingress::Http, sent.authenticate("t1").unwrap());
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = process(&ledger, "g1", vec![Move::HangUntilStopped]);
+    let (_, first) = under_way(&world, "hello").await;
+    let io = Arc::new(Collector::default());
+    let second = send(&world, IncomingMessage { actor, ..from("bo", "queued") }, &io);
+    while io.statuses.lock().unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let id = io.started.lock().unwrap()[0].clone();
+    assert!(world.core.drain(Duration::from_secs(60)).await);
+    first.await.unwrap();
+    second.await.unwrap();
+
+    let tokens = Some(Arc::new(TokenMap::parse(Some(tokens)).map));
+    let capabilities = ledger.capability("g2", Arc::new(Reopening(Arc::default())));
+    let next = narrow(vec![Move::Say("one"), Move::Say("two")], Capabilities { tokens, ..capabilities });
+    let keeping = next.keep_ledger();
+    ledger.until(|ledger| ledger.records.lock().unwrap().len() == 2).await;
+    next.settle().await;
+    keeping.abort();
+    let records = ledger.records.lock().unwrap();
+    records.iter().find(|record| record.id == id).unwrap().clone()
+}
+
+#[tokio::test(start_paused = true)]
+async fn queued_request_of_a_removed_token_is_dropped() {
+    for tokens in ["{}", r#"{"t2":{"subject":"bo"}}"#, r#"{"t1":{"subject":"bo","scopes":[]}}"#] {
+        let record = taken_up_with(tokens).await;
+        let events = serde_json::to_string(&record.events).unwrap();
+        assert_eq!(record.status, RunStatus::Interrupted, "{tokens}");
+        assert!(events.contains("the token that sent it is no longer configured"), "{events}");
+        assert!(!outline(&record).contains(&"run_meta".to_owned()));
+    }
+    assert_eq!(taken_up_with(r#"{"t1":{"subject":"bo"}}"#).await.status, RunStatus::Completed);
+}
+
+/// A process without readable tokens would drop it.
+#[tokio::test(start_paused = true)]
+async fn queued_request_waits_for_readable_tokens() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = process(&ledger, "g1", vec![Move::HangUntilStopped]);
+    let (_, first) = under_way(&world, "hello").await;
+    let (id, _, second) = wait_in_queue(&world, "bo").await;
+    assert!(world.core.drain(Duration::from_secs(60)).await);
+    first.await.unwrap();
+    second.await.unwrap();
+
+    let mut capabilities = ledger.capability("g2", Arc::new(Reopening(Arc::default())));
+    capabilities.ledger.as_mut().unwrap().reclaims = false;
+    let unable = narrow(Vec::new(), capabilities);
+    let keeping = unable.keep_ledger();
+    // Several passes of the loop. The clock is paused.
+    let record = ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty());
+    assert!(tokio::time::timeout(Duration::from_secs(300), record).await.is_err());
+    assert!(ledger.runs().contains_key(&id));
+    keeping.abort();
+
+    let next = process(&ledger, "g3", vec![Move::Say("one"), Move::Say("two")]);
+    let keeping = next.keep_ledger();
+    ledger.until(|ledger| ledger.records.lock().unwrap().len() == 2).await;
+    keeping.abort();
+    let records = ledger.records.lock().unwrap();
+    assert_eq!(records.iter().find(|record| record.id == id).unwrap().status, RunStatus::Completed);
 }
 
 /// Starts a waiting run in a process that dies then. Returns the record of the next process.

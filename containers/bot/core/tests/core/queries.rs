@@ -1,6 +1,6 @@
 //! Queries of runs in one process while another process on the same ledger owns them.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use ars_auth::{Actor, Denied, Grants, Set, Viewer};
 use ars_bot_core::queries::{
@@ -85,6 +85,39 @@ fn operator() -> Viewer {
 
 fn reader<'r>(viewer: &'r Viewer, token: &'r str) -> Reader<'r> {
     Reader { viewer, token, route: "test" }
+}
+
+/// A message needs the row of its thread, and pages share a listing for two seconds.
+#[tokio::test(start_paused = true)]
+async fn message_reads_the_row_of_its_thread() {
+    let mut pair = Pair::new().await;
+    let before = pair.ledger.listings.load(Ordering::SeqCst);
+    let rows = pair.ledger.count("live");
+    let io = pair.other.ask("and this").await;
+    assert!(io.said()[0].starts_with('↪'), "{:?}", io.said());
+    assert!(pair.ledger.count("live") > rows);
+    assert_eq!(pair.ledger.listings.load(Ordering::SeqCst), before);
+    pair.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_listing_serves_two_seconds() {
+    let mut pair = Pair::new().await;
+    let queries = pair.other.core.queries();
+    let listings = || pair.ledger.listings.load(Ordering::SeqCst);
+    let list = async || {
+        drop(queries.list(&member(), Selection::All, &RunFilter::default(), LIMIT).await);
+    };
+    list().await;
+    let (first, began) = (listings(), pair.other.core.clock().now());
+    while pair.other.core.clock().now() < began + 1_900 {
+        list().await;
+    }
+    assert_eq!(listings(), first);
+    while pair.other.core.clock().now() < began + 2_100 {}
+    list().await;
+    assert_eq!(listings(), first + 1);
+    pair.end().await;
 }
 
 #[tokio::test(start_paused = true)]

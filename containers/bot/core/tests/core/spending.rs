@@ -5,11 +5,12 @@ use std::sync::Arc;
 use ars_agent::money::Price;
 use ars_bot_core::{
     Capabilities,
+    history::HistoryWriter,
     memory::{Budget, MemoryDeps},
     settings::{MoneyCaps, Settings},
 };
-use ars_bot_ports::StoreErrorKind;
-use ars_runs::{COST, REFLECTION_COST};
+use ars_bot_ports::{RunStore, StoreErrorKind};
+use ars_runs::{COST, REFLECTION_COST, RunRecord};
 use ars_types::{ModelRef, RunStatus, ThreadKey};
 use serde_json::json;
 use tokio::task::JoinHandle;
@@ -82,6 +83,24 @@ async fn reflection_cost_is_recorded_separately() {
     let written = world.records();
     let [.., before, after] = &written[..] else { unreachable!("a record before and one after") };
     assert_eq!((&before.events, before.finished_at), (&after.events, after.finished_at));
+}
+
+/// The record may be amended while the model reflects, as by an abridged diff.
+#[tokio::test]
+async fn reflection_cost_keeps_amendments() {
+    let world = priced(vec![Move::Say("hi")], MoneyCaps::default());
+    world.ask("hello").await;
+    let ended = world.last_record();
+    let store: Arc<dyn RunStore> = Arc::<MemoryStore>::clone(&world.store);
+    let writer = HistoryWriter::new(store);
+    let amend = |record: &mut RunRecord| drop(record.extra.insert("later".into(), json!(1)));
+    assert!(writer.amend(&ended.id, amend).await.unwrap());
+    writer.add_reflection(&ended, CALL).await;
+    let record = world.last_record();
+    assert_eq!((&record.extra["later"], &record.extra[REFLECTION_COST]), (&json!(1), &json!(CALL)));
+    // The record of another process is not changed.
+    writer.add_reflection(&RunRecord { finished_at: 1, ..ended }, 1).await;
+    assert_eq!(world.last_record().extra[REFLECTION_COST], CALL);
 }
 
 #[tokio::test]

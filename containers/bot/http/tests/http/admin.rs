@@ -8,7 +8,10 @@ use ars_bot_core::settings::Settings;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
-use super::{support::Bot, wire::TIMEOUT};
+use super::{
+    support::{Bot, EDGE_SECRET},
+    wire::TIMEOUT,
+};
 
 const CRASH: &str = "/admin/crash";
 const AUTHORIZE: &str = "/admin/restart/authorize";
@@ -76,25 +79,46 @@ async fn a_crash_is_answered_and_then_happens() {
     tokio::time::timeout(TIMEOUT, bot.crashed.notified()).await.unwrap();
 }
 
+const EDGE: (&str, &str) = ("x-ars-edge-secret", EDGE_SECRET);
+
 #[tokio::test]
 async fn named_subject_is_judged_without_bearer() {
     let bot = bot().await;
     for (subject, name) in [("d%C3%A9%20p", "dé p"), ("cy", "cy")] {
-        let (status, body) = post(&bot, AUTHORIZE, &[("x-ars-restart-subject", subject)]).await;
+        let (status, body) = post(&bot, AUTHORIZE, &[("x-ars-restart-subject", subject), EDGE]).await;
         assert_eq!((status, body), (200, json!({ "ok": true, "subject": name })));
     }
     // A permitted bearer does not help a subject that is unknown, lacks the permission, or has one token that does.
     for subject in ["ann", "bo", "twin", "nobody", "deployer"] {
-        let headers = [("x-ars-restart-subject", subject), ("authorization", "Bearer deployer")];
+        let headers = [("x-ars-restart-subject", subject), ("authorization", "Bearer deployer"), EDGE];
         let (status, body) = post(&bot, AUTHORIZE, &headers).await;
         assert_eq!((status, body["ok"].clone()), (403, json!(false)), "{subject}");
     }
     for headers in [
-        &[("x-ars-restart-subject", ""), ("authorization", "Bearer deployer")],
-        &[("x-ars-restart-subject", "%ff"), ("authorization", "Bearer deployer")],
-        &[("x-ars-restart-subject", "cy"), ("x-ars-restart-subject", "cy")],
+        &[("x-ars-restart-subject", ""), ("authorization", "Bearer deployer"), EDGE],
+        &[("x-ars-restart-subject", "%ff"), ("authorization", "Bearer deployer"), EDGE],
+        &[("x-ars-restart-subject", "cy"), ("x-ars-restart-subject", "cy"), EDGE],
     ] {
         assert_eq!(post(&bot, AUTHORIZE, headers).await.0, 401, "{headers:?}");
+    }
+}
+
+/// Only the edge learns whether a subject may restart the bot.
+#[tokio::test]
+async fn subject_without_the_edges_secret_finds_no_route() {
+    let bot = bot().await;
+    let wrong = ("x-ars-edge-secret", "edge-secret-9d22");
+    for subject in ["cy", "nobody"].map(|subject| ("x-ars-restart-subject", subject)) {
+        for headers in [
+            &[subject][..],
+            &[subject, ("authorization", "Bearer deployer")],
+            &[subject, wrong],
+            &[subject, ("x-ars-edge-secret", "")],
+            &[subject, EDGE, EDGE],
+        ] {
+            let (status, body) = post(&bot, AUTHORIZE, headers).await;
+            assert_eq!((status, &body["error"]), (404, &json!("no such route")), "{headers:?}");
+        }
     }
 }
 

@@ -45,6 +45,10 @@ pub fn fleet(now: i64) -> Arc<MemoryResidents> {
                 ..tree("slack:C024BE91L:1760000000.1", "fix/division-by-zero", now - 9 * MINUTE)
             },
             ThreadRow {
+                unchecked_since: Some(now - 3 * MINUTE),
+                ..tree("http:default:docs", "main", now - 12 * MINUTE)
+            },
+            ThreadRow {
                 user: None,
                 evicted: true,
                 evicted_at: Some(now - 20 * MINUTE),

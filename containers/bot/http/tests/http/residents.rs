@@ -72,6 +72,8 @@ async fn resident_shows_trees_and_their_runs() {
         &*link,
         "favicon-good.svg",
         "unsaved work",
+        "class=\"tag clean\"",
+        "not checked for <span class=\"age\" data-at=\"1759999820000\">3m 00s</span>",
         "refs/ars/r7/3",
         "fix/division-by-zero@8d21e0f",
         "worker2",

@@ -319,6 +319,9 @@ pub struct Bot {
     server: Option<JoinHandle<()>>,
 }
 
+/// The secret that the edge of these bots has.
+pub const EDGE_SECRET: &str = "edge-secret-9d21";
+
 impl Bot {
     /// Starts a bot with the tokens of [`TOKENS`].
     pub async fn start() -> Self {
@@ -415,6 +418,8 @@ impl Bot {
             Some(name) => state.with_peer_header(name.clone()),
             None => state,
         };
+        let edge_secret = Secret::parse(Some(EDGE_SECRET.to_owned())).unwrap();
+        let state = state.with_edge_secret(edge_secret);
         let state = state.with_crash(move || ended.notify_one());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

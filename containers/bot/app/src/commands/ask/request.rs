@@ -70,6 +70,7 @@ impl Request {
                 effort: args.effort,
                 repository: args.repo.as_deref().map(|repo| origin(repo, settings)).transpose()?,
                 git_ref: args.git_ref.clone(),
+                must_continue: false,
             },
             lacks_repository: needs_repository && !names_repository,
             thread: args.thread.clone(),

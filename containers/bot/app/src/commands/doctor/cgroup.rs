@@ -1,7 +1,9 @@
-//! The control group of the process, which bounds all runs together.
-//! No run has one of its own (docs/decisions/0024).
+//! The control groups of runs, and that of the process, which bounds all runs together.
+//! The reasons are in docs/decisions/0029.
 
 use std::{fs, path::Path};
+
+use ars_bot_adapters::workspace::GitWorkspaces;
 
 use super::finding::Finding;
 
@@ -9,6 +11,22 @@ use super::finding::Finding;
 const LIMITS: [(&str, &str); 2] = [("memory.max", "MemoryMax"), ("pids.max", "TasksMax")];
 /// The limit of a group without one.
 const NO_LIMIT: &str = "max";
+
+/// Reports whether each run has a group. The sandbox was tried out before; without one no command runs.
+pub(super) fn of_runs(workspaces: &GitWorkspaces) -> Option<Finding> {
+    const CHECK: &str = "run-cgroup";
+    const MEND: &str = "start the service by systemd with Delegate=yes, alone in its unit, or in a container with a \
+                        control group that it may write";
+    let confinement = workspaces.confinement().ok()?;
+    let version = confinement.cgroup;
+    Some(match confinement.no_cgroup {
+        None => Finding::ok(CHECK, format!("{version}: memory and processes of each run are limited")),
+        Some(reason) => {
+            let detail = format!("{version}: only each process of a run is limited: {reason}");
+            Finding::warning(CHECK, detail, MEND)
+        }
+    })
+}
 
 /// Reports the limits of this process's group.
 pub(super) fn check() -> Finding {

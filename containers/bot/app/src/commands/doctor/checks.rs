@@ -246,10 +246,9 @@ pub(super) fn needs_trees(settings: &Settings) -> bool {
 
 /// Runs a command in the sandbox, and reports what it leaves open.
 /// Without a usable sandbox only requests without a working tree are served.
-pub(super) async fn sandbox(workspaces: GitWorkspaces, needs_trees: bool) -> Finding {
+pub(super) async fn sandbox(workspaces: &Arc<GitWorkspaces>, needs_trees: bool) -> Finding {
     const CHECK: &str = "sandbox";
-    let workspaces = Arc::new(workspaces);
-    let tried = Arc::clone(&workspaces);
+    let tried = Arc::clone(workspaces);
     let confinement = spawn_blocking(move || tried.confinement()).await;
     let proxy = workspaces.try_proxy().await;
     match confinement.unwrap_or_else(|error| Err(error.to_string())) {
@@ -260,7 +259,7 @@ pub(super) async fn sandbox(workspaces: GitWorkspaces, needs_trees: bool) -> Fin
         Ok(Confinement { kind, network, gaps, .. }) if gaps.is_empty() => {
             Finding::ok(CHECK, format!("{kind}; network {network}"))
         }
-        Ok(Confinement { kind, network, gaps, skipped }) => {
+        Ok(Confinement { kind, network, gaps, skipped, .. }) => {
             let skipped = skipped.map(|reason| format!("; skipped: {reason}")).unwrap_or_default();
             let detail = format!("{kind}; network {network}: {}{skipped}", gaps.join("; "));
             Finding::warning(CHECK, detail, CLOSE_THE_GAPS)

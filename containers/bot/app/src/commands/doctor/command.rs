@@ -46,7 +46,9 @@ pub async fn run(args: Doctor) -> Result<ExitCode, Failure> {
     }
     findings.push(checks::ingress(&tokens));
     findings.push(checks::git().await);
-    findings.push(checks::sandbox(workspaces, needs_trees).await);
+    let workspaces = Arc::new(workspaces);
+    findings.push(checks::sandbox(&workspaces, needs_trees).await);
+    findings.extend(cgroup::of_runs(&workspaces));
     findings.push(cgroup::check());
     for finding in &findings {
         let line = if args.json { format!("{}\n", serde_json::to_string(finding)?) } else { finding.lines() };

@@ -31,10 +31,11 @@ pub fn configured(arguments: &[OsString]) -> Registry {
         },
     };
     let memory = file.memory.enabled.then_some(Capability::Memory);
-    let schedules = file.schedules.worker.map(|_| Capability::Schedules);
     // Variables that cannot be used are an error of the command, which help must show for it to be called.
     let has_code_host = !matches!(CodeHostConfig::read(environment::variable), Ok(None));
     let code_host = has_code_host.then_some(Capability::CodeHost);
+    let has_schedules = file.schedules.worker.is_some() || file.fires_schedules(has_code_host);
+    let schedules = has_schedules.then_some(Capability::Schedules);
     // Whether a model has a key is checked by the command.
     let word = environment::variable(name::READING_DIFF);
     let diffs = file.review.reading_diff(word.as_deref());

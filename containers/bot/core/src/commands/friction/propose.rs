@@ -16,17 +16,12 @@ use ars_commands::{Capability, Definition, Field, Kind, names};
 use ars_types::RepoSlug;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tokio::sync::Mutex;
 
 use super::{
     super::{call::Call, command::Command, error::CommandError, untrusted::Untrusted},
     report::{PatternView, recurring},
 };
 use crate::dispatch;
-
-/// Held from the listing of the issues to the last filed one.
-/// Two calls then do not file one pattern twice.
-static FILING: Mutex<()> = Mutex::const_new(());
 
 /// The command.
 pub(in super::super) struct Propose;
@@ -143,16 +138,26 @@ impl Command for Propose {
             dry_run: input.dry_run,
         };
         let report = recurring(&call, None, None, input.min_runs).await?;
-        let _filing = FILING.lock().await;
-        let open = open_issues(host, &repository, &options.label).await.map_err(|error| tracker(&error))?;
-        let planned = plan(&report.patterns, &open, &options);
-        let mut attempts = Vec::new();
-        if !planned.dry_run {
-            for proposal in &planned.to_file {
-                attempts.push(file(host, &repository, proposal, &options).await);
+        let claims = call.context.work_claims();
+        // From the listing of the issues to the last filed one, so that two calls do not file one pattern twice.
+        let _filing = claims.filing().await;
+        let (key, owner) = (format!("filing {repository}"), call.context.registry().mint());
+        if !options.dry_run {
+            match claims.claim(&key, &owner, call.context.clock().now()).await {
+                Some(true) => {}
+                Some(false) => {
+                    let text =
+                        "another process files issues in this repository now. Try again in a few minutes";
+                    return Err(CommandError::conflict(text));
+                }
+                None => return Err(CommandError::unavailable("the service's own store did not answer")),
             }
         }
-        Ok(Proposed::of(planned.output(report, attempts)))
+        let proposed = propose(host, &repository, report, &options).await;
+        if !options.dry_run {
+            claims.release(&key, &owner).await;
+        }
+        proposed
     }
 
     fn text(output: &Proposed) -> String {
@@ -175,6 +180,24 @@ impl Command for Propose {
         }
         lines.join("\n")
     }
+}
+
+/// Files the patterns of a report that no open issue is about.
+async fn propose(
+    host: &dyn CodeHost,
+    repository: &RepoSlug,
+    report: ars_friction::Report,
+    options: &ProposeOptions,
+) -> Result<Proposed, CommandError> {
+    let open = open_issues(host, repository, &options.label).await.map_err(|error| tracker(&error))?;
+    let planned = plan(&report.patterns, &open, options);
+    let mut attempts = Vec::new();
+    if !planned.dry_run {
+        for proposal in &planned.to_file {
+            attempts.push(file(host, repository, proposal, options).await);
+        }
+    }
+    Ok(Proposed::of(planned.output(report, attempts)))
 }
 
 /// Returns the repository of the issues, which the caller may use.

@@ -14,7 +14,7 @@ use super::super::{
     command::{Command, NoInput},
     error::CommandError,
 };
-use crate::time::iso;
+use crate::{own_schedules::is_on, time::iso};
 
 /// The reason for absent firings.
 const UNAVAILABLE: &str = "the record of firings is not available right now";
@@ -39,7 +39,7 @@ pub(in super::super) struct Listed {
 struct ScheduleView {
     /// Name.
     name: String,
-    /// The Worker that fires it.
+    /// The Worker that fires it, or `bot` for the bot itself.
     worker: String,
     /// `healthz`, `watchdog` or `run`.
     action: String,
@@ -98,7 +98,8 @@ impl Command for List {
         let mut last: BTreeMap<String, Firing> =
             firings.into_iter().map(|firing| (firing.schedule.clone(), firing)).collect();
         let now = call.context.clock().now();
-        let listed = source.schedules().iter().filter(|schedule| !schedule.internal);
+        let listed = source.schedules().iter();
+        let listed = listed.filter(|one| !one.internal && is_on(call.context.deps(), one));
         let schedules = listed.map(|schedule| view(schedule, last.remove(schedule.name), now)).collect();
         Ok(Listed { schedules, firings_unavailable })
     }

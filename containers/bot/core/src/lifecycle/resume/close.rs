@@ -18,7 +18,7 @@ use crate::{
     live::{Live, Meta},
     retry::Policy,
     run::ReviewTarget,
-    threads::{FollowUp, Note},
+    threads::{FollowUp, Note, SenderFault},
 };
 
 /// Closes a run as `interrupted`.
@@ -56,6 +56,8 @@ pub(super) async fn close(
     let follow_ups = unread(run.inbox.iter().chain(&late));
     if status == RunStatus::Interrupted && !is_late {
         note_unread(context, &mut stored, &follow_ups);
+    } else if !is_late {
+        note_without_token(context, &run, &mut stored, &follow_ups);
     }
     let record = ended.unwrap_or_else(|| record_of(&run, stored, closing));
     let finished = Policy::RECORD.run(&owner.run_id, || live.ledger().finish(&owner, &record)).await?;
@@ -153,7 +155,7 @@ fn unread<'a>(inbox: impl Iterator<Item = &'a Followup>) -> Vec<FollowUp> {
 async fn requeue(context: &RunContext, run: &Reclaimed, status: RunStatus, follow_ups: Vec<FollowUp>) {
     let (Some(io), Ok(meta)) = (reopened(context, run), Meta::of_row(&run.row.meta)) else { return };
     let facts = meta.facts();
-    let ended = EndedRun { status, facts: &facts, io: &io };
+    let ended = EndedRun { status, facts: &facts, io: &io, tokens: context.tokens() };
     let runnable = ended.reject(follow_ups).await;
     ended.dispatch(context, &runnable);
 }
@@ -162,6 +164,16 @@ async fn requeue(context: &RunContext, run: &Reclaimed, status: RunStatus, follo
 fn note_unread(context: &RunContext, stored: &mut Stored, follow_ups: &[FollowUp]) {
     for follow_up in follow_ups {
         note(context, stored, NoteKind::FollowUp, format!("not read: {}", follow_up.note.text));
+    }
+}
+
+/// Adds the follow-ups of removed tokens to the record of their run, because they are not dispatched.
+fn note_without_token(context: &RunContext, run: &Reclaimed, stored: &mut Stored, follow_ups: &[FollowUp]) {
+    let Ok(meta) = Meta::of_row(&run.row.meta) else { return };
+    let is_dropped =
+        |note: &Note| note.sender(context.tokens(), &meta.channel_id) == Err(SenderFault::TokenRemoved);
+    for follow_up in follow_ups.iter().filter(|follow_up| is_dropped(&follow_up.note)) {
+        note(context, stored, NoteKind::FollowUp, texts::follow_up_without_token(&follow_up.note.text));
     }
 }
 

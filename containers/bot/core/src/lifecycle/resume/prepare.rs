@@ -26,9 +26,12 @@ use crate::{
     load_limits::caller,
     memory::Remembering,
     registry::{Kept, Origin, RunHandle},
-    run::{Assignment, BoundModel, EvidenceLog, First, Resumption, ReviewTarget},
+    run::{
+        Assignment, BoundModel, EvidenceLog, First, NamedPullRequest, Resumption, ReviewTarget,
+        known_commands,
+    },
     slots::RunSlot,
-    threads::{Claim, Closed, FollowUp, Note, Work},
+    threads::{Claim, Closed, FollowUp, Note, SenderFault, Work},
 };
 
 /// The point at which a run resumes.
@@ -92,7 +95,7 @@ pub(super) async fn prepare(
     let io = close::reopened(context, run);
     let (Some(io), Some(live)) = (io, context.live()) else { return Ok(Err(Refused::Channel)) };
 
-    deliver_follow_ups(run, point.record.inbox_consumed_seq, &thread);
+    let dropped = deliver_follow_ups(context, run, point.record.inbox_consumed_seq, &thread, &meta);
     let Stored { events, flushed, .. } = stored;
     let kept = kept(events);
     let mut state = RunState::of_row(&run.row.state);
@@ -102,9 +105,11 @@ pub(super) async fn prepare(
         return Ok(Err(Refused::Randomness));
     };
     thread.set_run(handle.id());
+    note_dropped(&handle, dropped);
     let tracked = live.track(&handle, thread.mailbox(), *flushed);
     state.attempts = Some(point.attempts);
     assignment.evidence = assignment.evidence.map(|_| EvidenceLog::of_state(state.evidence.as_ref()));
+    assignment.named = NamedPullRequest::of_state(state.named.as_ref());
     assignment.review = ReviewTarget::of_state(state.review.as_ref());
     let published = published::calls(&mut state, &point.record, &point.first, events);
     tracked.adopt(point.turns.len() as u64, point.size, state).await;
@@ -197,7 +202,8 @@ async fn give_back<T>(
 ) -> Result<Result<T, Refused>, StoreError> {
     context.registry().forget(run.id());
     let unread = thread.mailbox().close(Closed::HandedOff);
-    let ended = EndedRun { status: RunStatus::Interrupted, facts: &run.view().facts, io };
+    let (status, tokens) = (RunStatus::Interrupted, context.tokens());
+    let ended = EndedRun { status, facts: &run.view().facts, io, tokens };
     ended.forward(context, run.id(), unread).await;
     if stored == Stepped::Fenced {
         return Ok(Err(Refused::Fenced));
@@ -251,6 +257,10 @@ async fn assignment(context: &RunContext, run: &Reclaimed, meta: &Meta) -> Resul
     let code_host = code_host_of_user(deps, &meta.user_id);
     let mut assignment = Assignment::of(deps, agent, model, meta.effort, code_host);
     assignment.base = meta.git_ref.clone().and_then(|git_ref| RefName::parse(git_ref).ok());
+    if let Some(workspace) = workspace.as_deref().filter(|_| assignment.evidence.is_some()) {
+        let residents = deps.capabilities.commands.residents.as_deref();
+        assignment.commands = known_commands(workspace, residents).await;
+    }
     assignment.system = system_of(run);
     assignment.workspace = workspace;
     Ok(assignment)
@@ -273,9 +283,17 @@ fn claim_thread(
 }
 
 /// Delivers the follow-ups that the stored conversation lacks.
-pub(super) fn deliver_follow_ups(run: &Reclaimed, consumed: u64, thread: &Claim) {
+/// Returns the ones that are dropped because the token of their sender is gone.
+pub(super) fn deliver_follow_ups(
+    context: &RunContext,
+    run: &Reclaimed,
+    consumed: u64,
+    thread: &Claim,
+    meta: &Meta,
+) -> Vec<Note> {
     let mailbox = thread.mailbox();
     mailbox.begin_after(consumed);
+    let mut dropped = Vec::new();
     let unread = run.inbox.iter().filter(|follow_up| follow_up.seq > consumed);
     for follow_up in unread {
         let Some(note) = Note::read(follow_up.message.clone()) else {
@@ -283,8 +301,22 @@ pub(super) fn deliver_follow_ups(run: &Reclaimed, consumed: u64, thread: &Claim)
             mailbox.skip(follow_up.seq);
             continue;
         };
+        if note.sender(context.tokens(), &meta.channel_id) == Err(SenderFault::TokenRemoved) {
+            mailbox.skip(follow_up.seq);
+            dropped.push(note);
+            continue;
+        }
         // The mailbox is new, so it is open.
         let _ = mailbox.put(FollowUp { note, inbox_seq: Some(follow_up.seq), sender: None });
+    }
+    dropped
+}
+
+/// Adds dropped follow-ups to their run.
+pub(super) fn note_dropped(run: &RunHandle, dropped: Vec<Note>) {
+    for Note { text, user_id, .. } in dropped {
+        tracing::warn!(run = %run.id(), user = %user_id, "follow-up dropped: its token is no longer configured");
+        run.publish(EventBody::note(NoteKind::FollowUp, texts::follow_up_without_token(&text)));
     }
 }
 

@@ -9,7 +9,7 @@ use ars_wire::ledger::{LiveRun, Phase, Reclaimed};
 
 use super::{
     close,
-    prepare::{deliver_follow_ups, kept, origin},
+    prepare::{deliver_follow_ups, kept, note_dropped, origin},
     read::{self, ReadBudget},
     reserved::Reserved,
     spans,
@@ -109,7 +109,7 @@ async fn restore(
     let (Some(io), Some(live)) = (close::reopened(context, run), context.live()) else {
         return Err(Refused::Channel);
     };
-    let (message, io) = request.reopen(&meta, io).ok_or(Refused::Channel)?;
+    let (message, io) = request.reopen(&meta, io, context.tokens())?;
     let request = Request { message, io, may_wait: true, in_flight };
     let planned =
         plan_queued(context, &request).await.map_err(|refusal| Refused::Request(texts::refusal(&refusal)))?;
@@ -121,12 +121,13 @@ async fn restore(
     let work = Work { agent: agent.name, repository, git_ref };
     let since = run.row.started_at.rounded();
     let thread = context.threads().claim(&message.thread_key, work, since).map_err(|_| Refused::Thread)?;
-    deliver_follow_ups(run, 0, &thread);
+    let dropped = deliver_follow_ups(context, run, 0, &thread, &meta);
     let state = RunState { attempts: starts, ..RunState::of_row(&run.row.state) };
     let origin = origin(run, &state, kept(&stored.events), context.clock().now());
     let handle = context.registry().restore(run.row.run_id.clone(), meta.facts(), origin);
     let handle = handle.map_err(|_| Refused::Randomness)?;
     thread.set_run(handle.id());
+    note_dropped(&handle, dropped);
     let tracked = live.track(&handle, thread.mailbox(), stored.flushed);
     tracked.adopt_state(state);
     if starts.is_some() {

@@ -163,6 +163,10 @@ async fn refuse(
     if refused.is_of_tree() {
         close::note(context, &mut stored, NoteKind::SandboxDead, refused.to_string());
     }
+    if matches!(refused, Refused::TokenRemoved) {
+        // Its sender reads why nothing was run.
+        close::note(context, &mut stored, NoteKind::Queued, refused.to_string());
+    }
     close::interrupted(context, run, stored, &refused.to_string(), hold).await
 }
 

@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use ars_bot_ports::{OpenFor, Repository, Workspace, WorkspaceError, WorkspaceRequest};
+use ars_bot_ports::{OpenFor, Repository, TreeAccess, Workspace, WorkspaceError, WorkspaceRequest};
+use ars_bot_tools::agents::{self, AgentSpec};
 use ars_types::{RefName, ThreadKey};
 use tokio_util::sync::CancellationToken;
 
@@ -34,6 +35,7 @@ pub(super) async fn reopen(
     let request = WorkspaceRequest {
         git_ref: git_ref.as_ref(),
         agent: Some(&meta.agent),
+        access: agents::find(&meta.agent).map_or(TreeAccess::Write, AgentSpec::tree_access),
         purpose: OpenFor::Resume,
         ..WorkspaceRequest::of(thread)
     };

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use ars_auth::{Actor, Grants, Ingress, Set, TokenEntry};
+use ars_auth::{Actor, Grants, Ingress, Set, TokenDigest, TokenEntry};
 use ars_bot_core::{
     Capabilities, Core, Deps,
     commands::{Caller, CommandDeps, Commands, Failure, Origin, Success},
@@ -13,7 +13,9 @@ use ars_bot_core::{
     overrides::Overrides,
     settings::Settings,
 };
-use ars_bot_ports::{Document, Documents, Memory, Replacement, RunStore, StoreError, StoreErrorKind, Stored};
+use ars_bot_ports::{
+    Clock, Document, Documents, Memory, Replacement, RunStore, StoreError, StoreErrorKind, Stored,
+};
 use ars_commands::{RawInput, Surface};
 use ars_events::{ActorKind, Redactor};
 use ars_runs::{RunRecord, StoredRun};
@@ -165,6 +167,16 @@ pub fn desk_with(
     capable: impl FnOnce(Capabilities) -> Capabilities,
     set: impl FnOnce(Settings) -> Settings,
 ) -> Desk {
+    desk_at(Arc::new(TickingClock::default()), moves, capable, set)
+}
+
+/// Returns an installation with this clock.
+pub fn desk_at(
+    clock: Arc<dyn Clock>,
+    moves: Vec<Move>,
+    capable: impl FnOnce(Capabilities) -> Capabilities,
+    set: impl FnOnce(Settings) -> Settings,
+) -> Desk {
     let runs = Arc::new(SqlRuns::new());
     let memory = Arc::new(Stores::default());
     let page = Arc::new(Page::default());
@@ -186,7 +198,7 @@ pub fn desk_with(
     };
     let settings = Settings { default_model: ModelRef::parse("scripted/m").ok(), ..Settings::default() };
     let core = Core::new(Deps {
-        clock: Arc::new(TickingClock::default()),
+        clock,
         models: Arc::new(OneModel(Arc::clone(&model))),
         workspaces: Arc::new(OneWorkspace(Arc::new(EchoWorkspace::default()))),
         store: history,
@@ -281,6 +293,7 @@ fn entry(scopes: &[&str], channel: Option<&str>) -> TokenEntry {
         subject: "ann".into(),
         channel: channel.map(|name| ChannelName::parse(name).unwrap()),
         scopes,
+        digest: TokenDigest::default(),
     }
 }
 

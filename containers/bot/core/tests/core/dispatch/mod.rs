@@ -2,4 +2,5 @@
 
 mod command_runs;
 mod commands;
+mod onboarded;
 mod requests;

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use ars_bot_core::threads::Note;
-use ars_bot_ports::StoreErrorKind;
+use ars_auth::{Actor, Ingress, TokenMap};
+use ars_bot_core::{Capabilities, threads::Note};
+use ars_bot_ports::{IncomingMessage, StoreErrorKind};
 use ars_types::{Generation, RunStatus, StopMode};
 use ars_wire::ledger::Phase;
 use serde_json::json;
@@ -182,6 +183,16 @@ async fn inbox_of_a_run_ended_in_an_outage_is_requeued() {
 
 /// A run of another process in this phase, with an unread follow-up.
 async fn left_behind(phase: Phase, moves: Vec<Move>) -> (Arc<ScriptedLedger>, Arc<Collector>) {
+    left_behind_to(phase, moves, message("late"), None).await
+}
+
+/// The same with this follow-up, to a process with these tokens.
+async fn left_behind_to(
+    phase: Phase,
+    moves: Vec<Move>,
+    late: IncomingMessage,
+    tokens: Option<&str>,
+) -> (Arc<ScriptedLedger>, Arc<Collector>) {
     let ledger = Arc::new(ScriptedLedger::default());
     ledger.script("step", [Fault::Fail(StoreErrorKind::Transient); 2]);
     let first = world_of(&ledger, vec![Move::HangUntilStopped]);
@@ -195,16 +206,70 @@ async fn left_behind(phase: Phase, moves: Vec<Move>) -> (Arc<ScriptedLedger>, Ar
             kept.row.state.clear();
             kept.row.state.insert("system".into(), json!("s"));
         }
-        kept.inbox.push(Note::of(&message("late"), "late").message());
+        kept.inbox.push(Note::of(&late, "late").message());
     }
     let listener = Arc::new(Collector::default());
     let channels = Arc::new(Reopening(Arc::clone(&listener)));
-    let second = world_with(moves, ledger.capability("g2", channels));
+    let tokens = tokens.map(|tokens| Arc::new(TokenMap::parse(Some(tokens)).map));
+    let second = world_with(moves, Capabilities { tokens, ..ledger.capability("g2", channels) });
     let keeping = second.keep_ledger();
     ledger.recorded().await;
     second.settle().await;
     keeping.abort();
     (ledger, listener)
+}
+
+/// A follow-up of the token `t1`.
+fn of_token() -> IncomingMessage {
+    let sent = TokenMap::parse(Some(r#"{"t1":{"subject":"ann"}}"#)).map;
+    let actor = Actor::service(Ingress::Http, sent.authenticate("t1").unwrap());
+    IncomingMessage { actor, ..message("late") }
+}
+
+#[tokio::test(start_paused = true)]
+async fn follow_up_of_a_removed_token_is_dropped() {
+    let tokens = Some(r#"{"t2":{"subject":"ann"}}"#);
+    let (ledger, listener) = left_behind_to(Phase::Finishing, Vec::new(), of_token(), tokens).await;
+    assert_eq!(
+        listener.said(),
+        ["⛔ The token that sent this message is no longer configured. It was not run:\n\n> late"]
+    );
+    let records = ledger.records.lock().unwrap();
+    let note = records[0].events.last().unwrap();
+    let summary = "not read, because its token is no longer configured: late";
+    assert_eq!((records.len(), &note["kind"], &note["summary"]), (1, &json!("follow_up"), &json!(summary)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn resumed_run_drops_a_follow_up_without_its_token() {
+    for (tokens, is_read) in [("{}", false), (r#"{"t1":{"subject":"ann"}}"#, true)] {
+        let ledger = Arc::new(ScriptedLedger::default());
+        let first = world_of(&ledger, vec![Move::HangUntilStopped]);
+        let (_, running) = under_way(&first, "hello").await;
+        running.abort();
+        for kept in ledger.runs().values_mut() {
+            kept.inbox.push(Note::of(&of_token(), "late").message());
+        }
+        let tokens = Some(Arc::new(TokenMap::parse(Some(tokens)).map));
+        let capabilities = ledger.capability("g2", Arc::new(Reopening(Arc::default())));
+        let second = world_with(vec![Move::Say("hi")], Capabilities { tokens, ..capabilities });
+        let keeping = second.keep_ledger();
+        let record = ledger.recorded().await;
+        keeping.abort();
+        let summaries = record.events.iter().filter_map(|event| event["summary"].as_str());
+        let dropped = "not read, because its token is no longer configured: late";
+        assert_eq!(summaries.filter(|summary| *summary == dropped).count(), usize::from(!is_read));
+        let seen = format!("{:?}", second.model.seen.lock().unwrap());
+        assert_eq!((record.status, seen.contains("late")), (RunStatus::Completed, is_read), "{seen}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn follow_up_of_a_kept_token_runs() {
+    let tokens = Some(r#"{"t1":{"subject":"ann"}}"#);
+    let moves = vec![Move::Say("late, but answered")];
+    let (_, listener) = left_behind_to(Phase::Finishing, moves, of_token(), tokens).await;
+    assert_eq!(listener.said(), ["late, but answered"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -159,6 +159,42 @@ async fn unknown_taint_counts_as_one() {
     assert_eq!(sources_of_a_second_run(bash("make"), lose).await, [Taint::Thread]);
 }
 
+/// Runs a request in memory with a code host, and returns its sources.
+async fn sources_with_host(text: &str, moves: Vec<Move>, io: Collector) -> Value {
+    let host = Arc::new(MemoryHost::default());
+    *host.diff.lock().unwrap() = Some("+Deploys are safe on Fridays.\n".into());
+    let store: Arc<dyn Memory> = Arc::new(Stores::default());
+    let memory =
+        MemoryDeps { store, organization: Some("acme".into()), budget: Budget::default(), model: None };
+    let capabilities = Capabilities { memory: Some(memory), ..Capabilities::default() };
+    let world = world_with(moves, with_host(&host)(capabilities));
+    world.workspace.remote.set("https://github.com/acme/app".into()).unwrap();
+    world.dispatch(text, &Arc::new(io)).await;
+    world.settle().await;
+    assert_eq!(world.last_record().status, RunStatus::Completed);
+    world.last_record().extra["taint"].clone()
+}
+
+/// The next run of the thread inherits it, as from every record with a source.
+#[tokio::test]
+async fn review_of_a_pull_request_taints_its_thread() {
+    let verdict = json!({ "verdict": "approve", "summary": "fine", "head": "a".repeat(40) });
+    let moves = || vec![Move::Ask(vec![("submit_verdict", verdict.clone())]), Move::Say("LGTM.")];
+    let review = "agent:review repo:acme/app acme/app#7 post:off";
+    assert_eq!(sources_with_host(review, moves(), Collector::default()).await, json!(["host"]));
+    let of_tree = "agent:review repo:acme/app the tree post:off";
+    assert_eq!(sources_with_host(of_tree, moves(), Collector::default()).await, json!([]));
+}
+
+#[tokio::test]
+async fn message_of_the_code_host_taints_its_run() {
+    let ask = |has_untrusted_text| async move {
+        let io = Collector { has_untrusted_text, ..Collector::default() };
+        sources_with_host("agent:general Tea?", vec![Move::Say("Yes.")], io).await
+    };
+    assert_eq!((ask(true).await, ask(false).await), (json!(["host"]), json!([])));
+}
+
 #[tokio::test]
 async fn failing_memory_does_not_fail_runs() {
     for reflection in [

@@ -14,8 +14,9 @@ use ars_codehost::{
     pull_request::{CheckRun, PullRequestText},
     review::{OwnReview, PullRequest, PullRequestState, Submission},
 };
-use ars_types::{RefName, RepoSlug};
+use ars_types::{RefName, RepoSlug, UnixMillis};
 use async_trait::async_trait;
+use tokio::sync::oneshot;
 
 /// How the creation of an issue fails.
 #[derive(Debug, Clone, Copy)]
@@ -36,8 +37,14 @@ pub struct MemoryHost {
     pub failures: Mutex<VecDeque<Failure>>,
     /// The diff of every pull request; without one the calls about them fail.
     pub diff: Mutex<Option<String>>,
+    /// The ends of pull requests by number, and their times; other pull requests are open.
+    pub ended: Mutex<BTreeMap<u64, (PullRequestState, UnixMillis)>>,
+    /// The numbers of the pull requests that were read.
+    pub read: Mutex<Vec<u64>>,
     /// Listings fail.
     pub is_down: Mutex<bool>,
+    /// The next creation of an issue reports that it began, and waits for the other end.
+    pub hold: Mutex<Option<(oneshot::Sender<()>, oneshot::Receiver<()>)>>,
     /// The root files of every repository.
     pub files: Mutex<BTreeMap<String, String>>,
 }
@@ -69,6 +76,11 @@ impl CodeHost for MemoryHost {
     }
 
     async fn create_issue(&self, repository: &RepoSlug, new: &NewIssue) -> Result<Issue, CodeHostError> {
+        let hold = self.hold.lock().unwrap().take();
+        if let Some((began, go_on)) = hold {
+            began.send(()).unwrap();
+            go_on.await.unwrap();
+        }
         let failure = self.failures.lock().unwrap().pop_front();
         if let Some(Failure::Rejected) = failure {
             return Err(CodeHostError::Answer(Meaning::PermissionMissing));
@@ -167,12 +179,17 @@ impl CodeHost for MemoryHost {
         repository: &RepoSlug,
         number: u64,
     ) -> Result<PullRequestFacts, CodeHostError> {
-        self.diff.lock().unwrap().as_ref().ok_or(CodeHostError::Unreachable)?;
+        self.read.lock().unwrap().push(number);
+        let end = self.ended.lock().unwrap().get(&number).copied();
+        if end.is_none() {
+            self.diff.lock().unwrap().as_ref().ok_or(CodeHostError::Unreachable)?;
+        }
+        let (state, ended_at) = end.map_or((PullRequestState::Open, None), |(state, at)| (state, Some(at)));
         Ok(PullRequestFacts {
             pull_request: PullRequest {
                 repository: repository.clone(),
                 number,
-                state: PullRequestState::Open,
+                state,
                 title: "Fix".into(),
                 description: String::new(),
                 head_branch: "fix".into(),
@@ -182,13 +199,14 @@ impl CodeHost for MemoryHost {
             url: self.host.pull_request_url(repository, number),
             is_draft: false,
             author: "ann".into(),
+            is_own: false,
             head_repository: Some(repository.clone()),
             changed_files: 1,
             additions: 1,
             deletions: 0,
             opened_at: 0,
-            closed_at: None,
-            merged_at: None,
+            closed_at: ended_at,
+            merged_at: ended_at.filter(|_| state == PullRequestState::Merged),
         })
     }
 
@@ -200,7 +218,7 @@ impl CodeHost for MemoryHost {
         Err(CodeHostError::Unreachable)
     }
 
-    async fn open_draft(
+    async fn open_pull_request(
         &self,
         _repository: &RepoSlug,
         _request: &NewPullRequest,
@@ -249,6 +267,14 @@ impl CodeHost for MemoryHost {
     }
 
     async fn review_threads(
+        &self,
+        _repository: &RepoSlug,
+        _number: u64,
+    ) -> Result<Listed<ReviewThread>, CodeHostError> {
+        Err(CodeHostError::Unreachable)
+    }
+
+    async fn review_discussion(
         &self,
         _repository: &RepoSlug,
         _number: u64,

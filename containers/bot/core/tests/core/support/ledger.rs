@@ -4,7 +4,10 @@
 use std::{
     collections::{BTreeMap, HashMap, VecDeque, hash_map::Entry},
     future,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -57,6 +60,8 @@ pub struct ScriptedLedger {
     pub keys: Mutex<HashMap<(String, String), FirstUse>>,
     /// Every request by its name. A flush that extends leases counts as `lease` too.
     pub asked: Mutex<Vec<&'static str>>,
+    /// Listings of all live runs, which count as `live` too.
+    pub listings: AtomicUsize,
     /// The position of each request for events.
     pub read_after: Mutex<Vec<u64>>,
     faults: Mutex<HashMap<&'static str, VecDeque<Fault>>>,
@@ -103,6 +108,7 @@ impl ScriptedLedger {
             generation: Generation::parse(generation).unwrap(),
             channels,
             has_successor: true,
+            reclaims: true,
         };
         Capabilities { ledger: Some(ledger), ..Capabilities::default() }
     }
@@ -229,6 +235,7 @@ impl Ledger for ScriptedLedger {
     }
 
     async fn live(&self) -> Result<Vec<LiveRun>, StoreError> {
+        self.listings.fetch_add(1, Ordering::SeqCst);
         self.ask("live", || self.runs().values().map(|kept| kept.row.clone()).collect()).await
     }
 

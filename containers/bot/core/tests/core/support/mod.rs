@@ -28,7 +28,10 @@ use ars_bot_ports::{Choices, IncomingMessage, *};
 use ars_events::{ActorKind, Redactor};
 use ars_runs::{RunRecord, StoredRun};
 use ars_types::{ModelRef, RunId, RunStatus, StopMode, ThreadKey, UnixMillis, Visibility};
-use ars_wire::runs::{EventsPage, ListRequest, ListResponse};
+use ars_wire::{
+    ErrorCode,
+    runs::{EventsPage, ListRequest, ListResponse},
+};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -216,6 +219,8 @@ pub struct EchoWorkspace {
     pub give_up: tokio::sync::Notify,
     /// Its origin, absent before it is created and after it is lost.
     pub own: Mutex<Option<Repository>>,
+    /// Its remote on the code host.
+    pub remote: std::sync::OnceLock<String>,
     /// Its former tree was evicted.
     pub is_cloned_again: std::sync::atomic::AtomicBool,
     /// The runs for which it was saved. Saving counts only once `is_saved` is set.
@@ -253,12 +258,17 @@ impl Workspace for EchoWorkspace {
         Ok(Some(Checkpoint { git_ref, commit, is_new: true, withheld: vec!["token.txt".into()] }))
     }
 
+    fn origin(&self) -> Option<&str> {
+        self.remote.get().map(String::as_str)
+    }
+
     fn is_cloned_again(&self) -> bool {
         self.is_cloned_again.load(Ordering::SeqCst)
     }
 
     async fn head(&self) -> Result<Option<String>, WorkspaceError> {
-        Ok(Some("abc1234def".into()))
+        let at_pull_request = self.remote.get().map(|_| "a".repeat(40));
+        Ok(Some(at_pull_request.unwrap_or_else(|| "abc1234def".into())))
     }
 
     async fn diff(&self) -> Result<String, WorkspaceError> {
@@ -381,6 +391,8 @@ pub struct Collector {
     pub broken: bool,
     /// Its requester waits for the end of the run.
     pub is_held: bool,
+    /// Strangers write in its thread.
+    pub has_untrusted_text: bool,
 }
 
 impl Collector {
@@ -409,8 +421,12 @@ impl ChannelIo for Collector {
         !self.is_held
     }
 
-    fn command_answered(&self, is_ok: bool) {
-        self.commands.lock().unwrap().push(is_ok);
+    fn has_untrusted_text(&self) -> bool {
+        self.has_untrusted_text
+    }
+
+    fn command_answered(&self, failure: Option<ErrorCode>) {
+        self.commands.lock().unwrap().push(failure.is_none());
     }
 
     fn status(&self, text: &str) {

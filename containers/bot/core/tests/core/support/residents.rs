@@ -197,7 +197,7 @@ impl Residents for MemoryResidents {
             resource: request.resource.clone(),
             dry_run: request.dry_run,
             from: status(&row),
-            discards: Discards { snapshot: None, backup_objects: 4 },
+            discards: Discards { snapshot: None, backup_objects: 4, checkpoints: 2 },
             reprovision: Reprovision {
                 default_ref: row.record.default_ref.clone(),
                 provisioning_timeout_ms: row.record.provisioning_timeout_ms,

@@ -1,17 +1,22 @@
 //! `POST /admin/restart/authorize`: whether a subject may restart the bot.
 //!
-//! The edge names the subject that it has authenticated, and strips that header from every other request. With the
-//! header the subject alone is judged, without it the bearer. The edge performs the restart.
+//! The edge names the subject that it has authenticated, and proves itself by the secret that it gave to its container.
+//! With both headers the subject alone is judged. Without a subject the bearer is. A subject without the proof is
+//! answered like an unknown route, so a bot without an edge does not reveal who may restart it. The edge performs the
+//! restart.
 
 use ars_auth::Rejection;
-use ars_wire::admin::{Authorized, SUBJECT_HEADER, subject_of};
+use ars_wire::{
+    ErrorCode,
+    admin::{Authorized, EDGE_SECRET_HEADER, SUBJECT_HEADER, subject_of},
+};
 use axum::{
     extract::State,
     http::{HeaderMap, Method, StatusCode},
     response::Response,
 };
 
-use crate::{auth::admin, respond, state::HttpState};
+use crate::{auth::admin, respond, state::HttpState, surfaces::health::NO_SUCH_ROUTE};
 
 /// Answers the edge.
 pub(crate) async fn authorize(
@@ -19,12 +24,24 @@ pub(crate) async fn authorize(
     method: Method,
     headers: HeaderMap,
 ) -> Response {
+    if headers.contains_key(SUBJECT_HEADER) && !is_of_edge(&state, &headers) {
+        return respond::coded(ErrorCode::NotFound, NO_SUCH_ROUTE);
+    }
     match decide(&state, &method, &headers) {
         Ok(subject) => respond::json(StatusCode::OK, &Authorized::of(subject)),
         Err(rejection) => {
             tracing::info!(route = "admin/restart/authorize", reason = %rejection, "rejected");
             admin::reject(rejection)
         }
+    }
+}
+
+/// Returns whether the edge that started this process sent the request.
+fn is_of_edge(state: &HttpState, headers: &HeaderMap) -> bool {
+    let mut presented = headers.get_all(EDGE_SECRET_HEADER).iter();
+    match (&state.edge_secret, presented.next(), presented.next()) {
+        (Some(secret), Some(presented), None) => secret.matches_digest(presented.as_bytes()),
+        _ => false,
     }
 }
 

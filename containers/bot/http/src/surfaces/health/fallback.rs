@@ -25,6 +25,8 @@ const ADMIN: [&[&str]; 3] = [&["admin", "crash"], &["admin", "restart"], &["admi
 /// Longest name of a costs group and of the secret part of a sign-in link.
 const MAX_WORD_CHARS: usize = 128;
 
+/// The text of a path below a surface that has no route.
+pub(crate) const NO_SUCH_ROUTE: &str = "no such route";
 const NO_COSTS: &str = "This service shows no costs: this version has no costs pages.\n";
 const NO_MCP: &str = "This service connects to no MCP servers: this version has no such connections.\n";
 
@@ -85,7 +87,7 @@ pub(crate) async fn fallback(State(state): State<HttpState>, request: Request) -
 }
 
 fn no_such_route() -> Response {
-    respond::coded(ErrorCode::NotFound, "no such route")
+    respond::coded(ErrorCode::NotFound, NO_SUCH_ROUTE)
 }
 
 fn absent(head: &Parts, text: &'static str) -> Response {

@@ -5,6 +5,6 @@ mod metrics;
 pub(crate) mod probe;
 mod process;
 
-pub(crate) use fallback::fallback;
+pub(crate) use fallback::{NO_SUCH_ROUTE, fallback};
 pub(crate) use metrics::metrics;
 pub(crate) use probe::probe;

@@ -38,5 +38,6 @@ fn health(state: &HttpState) -> BotHealth {
         generation: state.core.generation().cloned(),
         sandbox: sandbox.as_ref().map(|sandbox| sandbox.kind),
         network: sandbox.as_ref().map(|sandbox| sandbox.network),
+        cgroup: sandbox.as_ref().map(|sandbox| sandbox.cgroup),
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use ars_bot_ports::{ChannelIo, HistoryTurn, Overload, Refusal, ReplyError, texts};
 use ars_types::{RunId, RunStatus};
 use ars_wire::{
+    ErrorCode,
     idempotency::FirstUse,
     ingress::{Receipt, Reply},
 };
@@ -119,8 +120,8 @@ impl ChannelIo for HttpChannel {
         self.may_wait
     }
 
-    fn command_answered(&self, is_ok: bool) {
-        self.lock().has_failed |= !is_ok;
+    fn command_answered(&self, failure: Option<ErrorCode>) {
+        self.lock().has_failed |= failure.is_some();
     }
 
     fn rejected_by_shutdown(&self) {

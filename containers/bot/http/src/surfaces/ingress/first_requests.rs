@@ -271,7 +271,7 @@ mod tests {
         refused.refused(&ars_bot_ports::Refusal::NotStarted).await.unwrap();
         first(&requests, &key("a", "1"), 0).unwrap().end(&refused);
         let failed = io();
-        failed.command_answered(false);
+        failed.command_answered(Some(ars_wire::ErrorCode::Internal));
         first(&requests, &key("a", "1"), 0).unwrap().end(&failed);
         first(&requests, &key("a", "1"), 0).unwrap().end_unchecked();
         assert!(first(&requests, &key("a", "2"), 0).is_some());

@@ -76,6 +76,8 @@ pub(crate) fn message(
 
 #[cfg(test)]
 mod tests {
+    use ars_auth::TokenDigest;
+
     use super::*;
 
     fn sent(
@@ -88,6 +90,7 @@ mod tests {
             subject: "ann".into(),
             channel: pinned.map(channel_name),
             scopes: vec!["dispatch".into()],
+            digest: TokenDigest::default(),
         };
         let thread = thread.map(|name| ThreadName::parse(name).unwrap());
         let address = Address { text: " hi ".into(), channel: channel.map(channel_name), thread };

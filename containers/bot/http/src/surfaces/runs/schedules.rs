@@ -11,7 +11,7 @@ use super::pages::{Nav, SCHEDULE_LIST, SchedulesPage, Section};
 use crate::{respond, state::HttpState};
 
 const ABSENT: &str =
-    "This service has no schedules: set STATE_WORKER_URL, the state Worker that records their firings.\n";
+    "This service has no schedules: set STATE_WORKER_URL, or configure the weekly issues about friction.\n";
 
 /// Answers with the page.
 pub(crate) async fn schedules(

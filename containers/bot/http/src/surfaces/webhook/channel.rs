@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use ars_bot_ports::{ChannelIo, CodeHost, HistoryTurn, ReplyError};
+use ars_bot_ports::{ChannelIo, CodeHost, HistoryTurn, Refusal, ReplyError, texts};
+use ars_codehost::webhook::item_of_thread;
 use ars_types::{RepoSlug, RunId};
 use ars_wire::{idempotency::FirstUse, ledger::LiveRun};
 use async_trait::async_trait;
@@ -12,8 +13,8 @@ use super::comment::Comment;
 
 /// Separates replies.
 const BLANK_LINE: &str = "\n\n";
-/// Platform of threads: `github:<owner>/<name>:<number>`.
-const PLATFORM: &str = "github";
+/// Value of the marker of refused failed checks.
+const CHECKS_MARKER: &str = "failed checks";
 
 /// The channel.
 pub struct CommentChannel {
@@ -34,6 +35,8 @@ pub(super) enum Progress {
     Repeated,
     /// The process shuts down and accepted nothing.
     ShuttingDown,
+    /// The message was refused, so no run of it begins.
+    Refused,
 }
 
 struct Written {
@@ -53,12 +56,23 @@ impl CommentChannel {
         Self::of(Comment::new(host, repository, number, format!("delivery {delivery}")), pages)
     }
 
+    /// The channel of a failed check.
+    ///
+    /// No person waits for its answer, and many checks of one pull request may be refused for the same
+    /// reason, so all refusals are one comment. A run has a separate one.
+    pub(super) fn of_check(
+        host: Arc<dyn CodeHost>,
+        repository: RepoSlug,
+        number: u64,
+        pages: Option<String>,
+    ) -> Self {
+        Self::of(Comment::new(host, repository, number, CHECKS_MARKER.to_owned()).of_earlier(), pages)
+    }
+
     /// Returns the channel of a run that another process began, or `None` if it has another channel.
     pub fn reopen(run: &LiveRun, host: Arc<dyn CodeHost>, pages: Option<String>) -> Option<Self> {
-        let place = run.thread_key.strip_prefix(PLATFORM)?.strip_prefix(':')?;
-        let (repository, number) = place.rsplit_once(':')?;
-        let repository = RepoSlug::parse(repository).ok()?;
-        let comment = Comment::new(host, repository, number.parse().ok()?, marker_of(&run.run_id));
+        let (repository, number) = item_of_thread(&run.thread_key)?;
+        let comment = Comment::new(host, repository, number, marker_of(&run.run_id));
         Some(Self::of(comment.of_earlier(), pages))
     }
 
@@ -86,9 +100,24 @@ impl ChannelIo for CommentChannel {
         written.comment.write(&whole, None).await.map_err(|error| ReplyError(error.to_string()))
     }
 
+    async fn refused(&self, refusal: &Refusal) -> Result<(), ReplyError> {
+        self.progress.send_if_modified(|progress| {
+            let is_open = *progress == Progress::Dispatching;
+            if is_open {
+                *progress = Progress::Refused;
+            }
+            is_open
+        });
+        self.reply(&texts::refusal(refusal)).await
+    }
+
     /// Returns nothing: directives in comments of strangers would count.
     async fn history(&self) -> Vec<HistoryTurn> {
         Vec::new()
+    }
+
+    fn has_untrusted_text(&self) -> bool {
+        true
     }
 
     fn replaces_replies(&self) -> bool {

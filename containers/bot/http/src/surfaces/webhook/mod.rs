@@ -3,6 +3,7 @@
 //!
 //! Not here: the signature's arithmetic, and the events that become messages (`ars_codehost::webhook`).
 
+mod attempts;
 mod channel;
 mod comment;
 mod deliveries;

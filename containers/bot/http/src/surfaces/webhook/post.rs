@@ -1,10 +1,13 @@
-//! `POST /ingress/github`: signature, event, user, repository, delivery, dispatch.
+//! `POST /ingress/github`: signature, event, user, repository, delivery, rate, dispatch.
 
 use std::{sync::Arc, time::Duration};
 
 use ars_auth::Actor;
 use ars_bot_ports::{Choices, CodeHost, IncomingMessage};
-use ars_codehost::webhook::{Bot, Delivery, Trigger, TriggerKind, ended_pull_request, is_signed, trigger};
+use ars_codehost::{
+    diff::Commit,
+    webhook::{Attempt, Bot, Delivery, Trigger, TriggerKind, ended_pull_request, is_signed, trigger},
+};
 use ars_events::InputSource;
 use ars_types::{RepoSlug, Visibility};
 use ars_wire::idempotency::IdempotencyKey;
@@ -33,6 +36,8 @@ use crate::{
 const PLATFORM: &str = "github";
 /// Time after which a delivery is answered without its run, because the host waits for 10 s.
 const WEBHOOK_ANSWER_LIMIT: Duration = Duration::from_secs(8);
+/// The agent that mends failed checks.
+const MENDING_AGENT: &str = "coding";
 /// A delivery with the id of an earlier one.
 const REPEATED: &str = "the delivery was received before";
 
@@ -51,7 +56,7 @@ async fn serve(state: &HttpState, request: Request) -> Result<Option<&'static st
     if head.method != Method::POST {
         return Err(Rejected::Method);
     }
-    let webhooks = state.webhooks.as_ref().ok_or(Rejected::Disabled)?;
+    let webhooks = Arc::clone(state.webhooks.as_ref().ok_or(Rejected::Disabled)?);
     let host = &webhooks.settings.host;
     let body = read_body(stream, MAX_BODY_BYTES).await?;
     if !is_signed(&webhooks.settings.secret, &body, value(&head.headers, "x-hub-signature-256")) {
@@ -71,9 +76,11 @@ async fn serve(state: &HttpState, request: Request) -> Result<Option<&'static st
         return Ok(Some("the event has no effect"));
     };
     let Some(actor) = webhooks.actor(&trigger.user) else { return Ok(Some("the user is not mapped")) };
-    state.count(&actor.id).map_err(Rejected::Overloaded)?;
     if !state.core.may_use_repository(&actor, &trigger.repository) {
         return Ok(Some("the user may not use the repository"));
+    }
+    if matches!(trigger.kind, TriggerKind::FailedCheck { .. }) && !is_own(&**host, &trigger).await? {
+        return Ok(Some("the pull request is not the service's own"));
     }
     let id = value(&head.headers, "x-github-delivery");
     let key = IdempotencyKey {
@@ -81,13 +88,39 @@ async fn serve(state: &HttpState, request: Request) -> Result<Option<&'static st
         key: id.to_owned(),
         fingerprint: hex::encode(digest::digest(&digest::SHA256, &body)),
     };
-    let serving = match begin(state, webhooks, &key).await? {
+    let serving = match begin(state, &webhooks, &key).await? {
         Ok(serving) => serving,
         Err(reason) => return Ok(Some(reason)),
     };
+    if let Some(reason) = attempt(state, &webhooks, &trigger, id).await? {
+        serving.record(state.core.clock().now()).await;
+        return Ok(Some(reason));
+    }
     let pages = state.core.settings().public_base_url.clone();
-    let io = CommentChannel::new(Arc::clone(host), trigger.repository.clone(), trigger.number, id, pages);
-    answer(state, message(state, &**host, trigger, actor, key), io, serving).await
+    let (place, number) = (trigger.repository.clone(), trigger.number);
+    let attempted = Attempted::of(&webhooks, &trigger, id);
+    let io = match &attempted {
+        Some(_) => CommentChannel::of_check(Arc::clone(host), place, number, pages),
+        None => CommentChannel::new(Arc::clone(host), place, number, id, pages),
+    };
+    // Behind the checks for repetitions, which cost the actor nothing.
+    if let Err(overload) = state.count(&actor.id) {
+        if let Some(attempted) = attempted {
+            attempted.give_back().await;
+        }
+        return Err(Rejected::Overloaded(overload));
+    }
+    answer(state, message(state, &**host, trigger, actor, key), io, serving, attempted).await
+}
+
+/// Returns whether the service opened or described the pull request of a failed check.
+/// A person may name a branch like one of a run, and the event does not name the author.
+async fn is_own(host: &dyn CodeHost, trigger: &Trigger) -> Result<bool, Rejected> {
+    match host.pull_request(&trigger.repository, trigger.number).await {
+        Ok(facts) => Ok(facts.is_own),
+        Err(error) if error.is_not_found() => Ok(false),
+        Err(_) => Err(Rejected::Unavailable),
+    }
 }
 
 /// Begins a delivery. The inner error is the reason if it was received before.
@@ -112,12 +145,58 @@ async fn begin(
     }
 }
 
+/// Counts a failed check as an attempt to mend it. Returns the reason if it starts none.
+async fn attempt(
+    state: &HttpState,
+    webhooks: &WebhookState,
+    trigger: &Trigger,
+    delivery: &str,
+) -> Result<Option<&'static str>, Rejected> {
+    let TriggerKind::FailedCheck { head } = &trigger.kind else { return Ok(None) };
+    let pull_request = (&trigger.repository, trigger.number);
+    let now = state.core.clock().now();
+    match webhooks.attempts.begin(pull_request, head, delivery, now).await {
+        Ok(Attempt::Begins) => Ok(None),
+        Ok(Attempt::Begun) => Ok(Some("an earlier failed check of this commit was answered")),
+        Ok(Attempt::UsedUp) => Ok(Some("the attempts to mend the checks of this pull request are used up")),
+        Err(_) => Err(Rejected::Unavailable),
+    }
+}
+
+/// The counted attempt of a failed check.
+struct Attempted {
+    webhooks: Arc<WebhookState>,
+    repository: RepoSlug,
+    number: u64,
+    head: Commit,
+    delivery: String,
+}
+
+impl Attempted {
+    fn of(webhooks: &Arc<WebhookState>, trigger: &Trigger, delivery: &str) -> Option<Self> {
+        let TriggerKind::FailedCheck { head } = &trigger.kind else { return None };
+        Some(Self {
+            webhooks: Arc::clone(webhooks),
+            repository: trigger.repository.clone(),
+            number: trigger.number,
+            head: head.clone(),
+            delivery: delivery.to_owned(),
+        })
+    }
+
+    async fn give_back(&self) {
+        let Self { webhooks, repository, number, head, delivery } = self;
+        webhooks.attempts.give_back((repository, *number), head, delivery).await;
+    }
+}
+
 /// Dispatches the message, and answers once its run exists or its dispatch ended.
 async fn answer(
     state: &HttpState,
     message: IncomingMessage,
     io: CommentChannel,
     serving: Serving,
+    attempted: Option<Attempted>,
 ) -> Result<Option<&'static str>, Rejected> {
     let io = Arc::new(io);
     let mut progress = io.progress();
@@ -135,6 +214,9 @@ async fn answer(
             }
             _ended = dispatched => *io.progress().borrow(),
         };
+        if let (Some(attempted), Progress::Refused | Progress::ShuttingDown) = (&attempted, reached) {
+            attempted.give_back().await;
+        }
         if reached != Progress::ShuttingDown {
             serving.record(core.clock().now()).await;
         }
@@ -143,7 +225,7 @@ async fn answer(
     match tokio::time::timeout(WEBHOOK_ANSWER_LIMIT, recorded).await {
         Ok(Ok(Progress::ShuttingDown) | Err(_)) => Err(Rejected::Unavailable),
         Ok(Ok(Progress::Repeated)) => Ok(Some(REPEATED)),
-        Ok(Ok(Progress::Dispatching | Progress::Started)) | Err(_) => Ok(None),
+        Ok(Ok(Progress::Dispatching | Progress::Started | Progress::Refused)) | Err(_) => Ok(None),
     }
 }
 
@@ -157,8 +239,12 @@ fn message(
     let Trigger { repository, number, thread, kind, mut text, .. } = trigger;
     let is_prose = !text.is_empty() && state.core.commands().registry().recognize(&text).is_none();
     if matches!(kind, TriggerKind::Mention { .. }) && is_prose {
-        text.push_str(&format!("\n\n(This is a comment on {repository}#{number}.)"));
+        // In code, where it names nothing: the run takes the number of the thread, unless the person names one.
+        text.push_str(&format!("\n\n(This is a comment on `{repository}#{number}`.)"));
     }
+    // Not the agent of the channel: only this one changes the branch.
+    let must_continue = matches!(kind, TriggerKind::FailedCheck { .. });
+    let agent = must_continue.then(|| MENDING_AGENT.to_owned());
     let channel_id = format!("{PLATFORM}:{repository}");
     let source = InputSource { url: None, channel: Some(channel_id.clone()), user: Some(actor.id.clone()) };
     IncomingMessage {
@@ -169,7 +255,12 @@ fn message(
         visibility: Visibility::Private,
         text,
         received_at: state.core.clock().now(),
-        choices: Choices { repository: Some(name_of(state, host, &repository)), ..Choices::default() },
+        choices: Choices {
+            agent,
+            repository: Some(name_of(state, host, &repository)),
+            must_continue,
+            ..Choices::default()
+        },
         source: Some(source),
         idempotency: Some(key),
     }

@@ -4,11 +4,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use ars_auth::{Actor, Grants, Secret};
 use ars_bot_ports::{CodeHost, Documents};
+use ars_codehost::webhook::CHECKS_USER;
 
-use super::deliveries::Deliveries;
+use super::{attempts::AttemptStore, deliveries::Deliveries};
 
-/// Login that stands for failed checks in the ids of users.
-const CHECKS: &str = "github:checks";
 /// Platform of the users of events.
 const PLATFORM: &str = "github:";
 
@@ -30,12 +29,14 @@ pub struct Webhooks {
 pub(crate) struct WebhookState {
     pub(super) settings: Webhooks,
     pub(super) deliveries: Arc<Deliveries>,
+    pub(super) attempts: AttemptStore,
 }
 
 impl WebhookState {
     pub(crate) fn new(settings: Webhooks) -> Self {
         let deliveries = Arc::new(Deliveries::new(Arc::clone(&settings.documents)));
-        Self { settings, deliveries }
+        let attempts = AttemptStore::new(Arc::clone(&settings.documents));
+        Self { settings, deliveries, attempts }
     }
 
     /// Returns the actor of a user of an event, such as `github:ann`.
@@ -43,7 +44,7 @@ impl WebhookState {
     pub(super) fn actor(&self, user: &str) -> Option<Actor> {
         let Webhooks { users, checks, .. } = &self.settings;
         let id = match user {
-            CHECKS => checks.as_ref(),
+            CHECKS_USER => checks.as_ref(),
             user => users.get(user.strip_prefix(PLATFORM)?),
         };
         Some(Actor::new(id?.clone(), Grants::default()))

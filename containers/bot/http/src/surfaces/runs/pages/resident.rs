@@ -52,6 +52,7 @@ struct Tree {
     attached: Age,
     size: Option<String>,
     dirty: Option<bool>,
+    unchecked: Option<Age>,
     checkpoint: Option<String>,
     removed: Option<String>,
     run: Option<Row>,
@@ -113,6 +114,7 @@ impl Tree {
             attached: Age::of(thread.last_attach_at, now),
             size: kib.filter(|_| !thread.evicted).map(disk_bar::size),
             dirty: thread.dirty,
+            unchecked: thread.unchecked_since.map(|at| Age::of(at, now)),
             checkpoint: thread.checkpoint.clone(),
             removed: thread
                 .evicted

@@ -1,0 +1,99 @@
+//! The claims of posted reviews, in a document that all processes of an installation share.
+//!
+//! Not here: the rules of a claim (`ars_codehost::review::ReviewClaims`). An installation without documents has one
+//! process, and keeps the claims in it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ars_bot_ports::{Documents, Replacement, StoreError};
+use ars_codehost::review::{Claimed, ReviewClaims};
+use ars_types::{RunId, UnixMillis};
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+
+/// Key of the document.
+const DOCUMENT: &str = "review-claims";
+/// Maximum attempts of a claim, the others after a conflict with another process.
+const MAX_CLAIM_ATTEMPTS: usize = 8;
+
+/// The claims.
+#[derive(Default)]
+pub(crate) struct ReviewClaimStore {
+    documents: Option<Arc<dyn Documents>>,
+    local: Mutex<ReviewClaims>,
+    /// Locked during a claim, so that those of this process do not conflict.
+    claiming: tokio::sync::Mutex<()>,
+}
+
+impl ReviewClaimStore {
+    pub(crate) fn new(documents: Option<Arc<dyn Documents>>) -> Self {
+        Self { documents, ..Self::default() }
+    }
+
+    /// Claims a review for a run. `None` if the store does not answer.
+    pub(crate) async fn claim(&self, key: &str, run: &RunId, now: UnixMillis) -> Option<Claimed> {
+        self.change(run, |claims| claims.claim(key, run, now)).await
+    }
+
+    /// Claims a review whose owner ended without a post. `None` if the store does not answer.
+    pub(crate) async fn claim_of_ended(
+        &self,
+        key: &str,
+        run: &RunId,
+        ended: &RunId,
+        now: UnixMillis,
+    ) -> Option<Claimed> {
+        self.change(run, |claims| claims.claim_of_ended(key, run, ended, now)).await
+    }
+
+    /// Releases the claim of a run that posted nothing. It expires if the store does not answer.
+    pub(crate) async fn release(&self, key: &str, run: &RunId) {
+        self.change(run, |claims| claims.release(key, run)).await;
+    }
+
+    /// Changes the claims by compare-and-swap. `None` if the store does not answer.
+    async fn change<T>(&self, run: &RunId, change: impl Fn(&mut ReviewClaims) -> T) -> Option<T> {
+        let Some(documents) = &self.documents else {
+            let mut local = self.local.lock().unwrap_or_else(PoisonError::into_inner);
+            return Some(change(&mut local));
+        };
+        let _one_at_a_time = self.claiming.lock().await;
+        for _ in 0..MAX_CLAIM_ATTEMPTS {
+            let changed = async {
+                let (known, version) = load(&**documents).await?;
+                let mut claims = known.clone();
+                let result = change(&mut claims);
+                if claims == known {
+                    return Ok(Some(result));
+                }
+                let document = serde_json::to_value(&claims).unwrap_or_else(|_| json!({}));
+                let replaced = documents.replace(DOCUMENT, &document, version).await?;
+                Ok::<_, StoreError>(matches!(replaced, Replacement::Saved(_)).then_some(result))
+            };
+            match changed.await {
+                Ok(Some(result)) => return Some(result),
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!(%run, %error, "the claim of a review was not written");
+                    return None;
+                }
+            }
+        }
+        tracing::warn!(%run, "the claim of a review was not written: other processes wrote first");
+        None
+    }
+
+    /// Returns the run that claimed a review last, if that is known.
+    pub(crate) async fn owner(&self, key: &str) -> Option<RunId> {
+        match &self.documents {
+            None => self.local.lock().unwrap_or_else(PoisonError::into_inner).owner(key).cloned(),
+            Some(documents) => load(&**documents).await.ok()?.0.owner(key).cloned(),
+        }
+    }
+}
+
+async fn load(documents: &dyn Documents) -> Result<(ReviewClaims, u64), StoreError> {
+    let found = documents.newest(DOCUMENT).await?;
+    let read = |document: &Value| ReviewClaims::deserialize(document).ok();
+    Ok((found.document.as_ref().and_then(read).unwrap_or_default(), found.version))
+}

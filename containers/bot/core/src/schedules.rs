@@ -1,0 +1,222 @@
+//! Firings of the schedules that the bot itself fires (docs/reference/code-host.md#weekly-issues).
+//!
+//! A firing is a message of the schedule's own actor, with the permissions of its entry under `[grants]`. Not
+//! here: when a schedule is due (`ars_schedules::due`), and the record of firings (the `Schedules` port).
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use ars_auth::{Actor, Grants};
+use ars_bot_ports::{ChannelIo, Choices, HistoryTurn, IncomingMessage, ReplyError, Schedules};
+use ars_schedules::{Action, BOT, Cron, Schedule, due, firing};
+use ars_types::{RunId, RunStatus, ThreadKey, UnixMillis, Visibility};
+use ars_wire::{ErrorCode, schedules::Firing};
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+use crate::{Core, own_schedules::is_on, work_claims::MAX_WORK_CLAIM_AGE_MS};
+
+/// Platform of threads of firings.
+const PLATFORM: &str = "schedule";
+/// Interval at which due firings are searched.
+const FIRING_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Fires the schedules of this process.
+pub struct Scheduler {
+    core: Core,
+    store: Arc<dyn Schedules>,
+    /// The last firings of this process, for the time that the store does not answer.
+    fired: BTreeMap<&'static str, UnixMillis>,
+    /// When firings first met other work. They are repeated until a claim of then has expired.
+    conflicts: BTreeMap<&'static str, UnixMillis>,
+}
+
+/// A firing that is due.
+struct Due {
+    schedule: &'static str,
+    command: &'static str,
+    identity: &'static str,
+    /// When it is due.
+    at: UnixMillis,
+}
+
+impl Scheduler {
+    /// Returns the scheduler of a core, or `None` if no schedule of the bot is on.
+    pub fn of(core: &Core) -> Option<Self> {
+        let deps = core.context.deps();
+        let store = Arc::clone(deps.capabilities.commands.schedules.as_ref()?);
+        let mut own = store.schedules().iter().filter(|schedule| schedule.worker == BOT);
+        own.any(|schedule| is_on(deps, schedule)).then(|| Self {
+            core: core.clone(),
+            store,
+            fired: BTreeMap::new(),
+            conflicts: BTreeMap::new(),
+        })
+    }
+
+    /// Fires what is due, every minute until `end` fires.
+    pub async fn run(mut self, end: CancellationToken) {
+        loop {
+            tokio::select! {
+                () = end.cancelled() => return,
+                () = self.fire_due() => {}
+            }
+            tokio::select! {
+                () = end.cancelled() => return,
+                () = tokio::time::sleep(FIRING_INTERVAL) => {}
+            }
+        }
+    }
+
+    /// Fires what is due, and waits until the firings have ended and are recorded.
+    /// A process that shuts down fires nothing, because the next one does.
+    pub async fn fire_due(&mut self) {
+        if self.core.load().draining {
+            return;
+        }
+        for Due { schedule, command, identity, at } in self.due().await {
+            let now = self.core.clock().now();
+            // Two processes find the same firing due. The claim expires, for a process that ends before the record.
+            let (key, owner) = (format!("firing {schedule} {at}"), self.core.registry().mint());
+            if self.core.context.work_claims().claim(&key, &owner, now).await != Some(true) {
+                continue;
+            }
+            let since = self.conflicts.get(schedule).copied().unwrap_or(now);
+            let repeats_conflict = now.saturating_sub(since) <= MAX_WORK_CLAIM_AGE_MS;
+            let (core, store) = (self.core.clone(), Arc::clone(&self.store));
+            // In a separate task, because a message is dispatched to its end.
+            let fired = tokio::spawn(async move {
+                let fired = fire(&core, schedule, command, identity, now).await;
+                let fired = fired.filter(|fired| !(fired.has_conflict && repeats_conflict));
+                let Some(Fired { firing, .. }) = fired else {
+                    core.context.work_claims().release(&key, &owner).await;
+                    return None;
+                };
+                if let Err(error) = store.record(&firing).await {
+                    tracing::error!(%error, schedule, "firing not recorded");
+                }
+                Some(())
+            });
+            match fired.await {
+                Ok(None) => {
+                    self.conflicts.entry(schedule).or_insert(now);
+                    continue;
+                }
+                Ok(Some(())) => {}
+                Err(_) => tracing::error!(schedule, "firing broke off"),
+            }
+            self.conflicts.remove(schedule);
+            self.fired.insert(schedule, now);
+        }
+    }
+
+    /// Returns the schedules that are due. Without the record of earlier firings none is.
+    async fn due(&self) -> Vec<Due> {
+        let recorded = match self.store.latest().await {
+            Ok(firings) => firings,
+            Err(error) => {
+                tracing::warn!(%error, "firings of schedules not readable: nothing is fired");
+                return Vec::new();
+            }
+        };
+        let (deps, now) = (self.core.context.deps(), self.core.clock().now());
+        let due = |schedule: &'static Schedule| {
+            let (BOT, Action::Run { command, identity }) = (schedule.worker, schedule.action) else {
+                return None;
+            };
+            let recorded = recorded.iter().find(|firing| firing.schedule == schedule.name);
+            let last = recorded.map(|firing| firing.fired_at).max(self.fired.get(schedule.name).copied());
+            let cron = Cron::parse(schedule.cron).ok()?;
+            let at = due(&cron, last, now).filter(|_| is_on(deps, schedule))?;
+            Some(Due { schedule: schedule.name, command, identity, at })
+        };
+        self.store.schedules().iter().filter_map(due).collect()
+    }
+}
+
+/// A firing that was answered.
+struct Fired {
+    firing: Firing,
+    /// Its command met other work, such as that of a process that died and whose claim expires.
+    has_conflict: bool,
+}
+
+/// Dispatches the message of a firing. Returns `None` if the process shuts down instead.
+async fn fire(core: &Core, schedule: &str, command: &str, identity: &str, now: UnixMillis) -> Option<Fired> {
+    let channel = Arc::new(FiringChannel::default());
+    let message = IncomingMessage {
+        // The entry of the configuration replaces the grants of a schedule.
+        actor: Actor::new(identity, Grants::default()),
+        channel_id: identity.to_owned(),
+        thread_key: ThreadKey::new(PLATFORM, schedule, &firing::thread(schedule, now)),
+        visibility: Visibility::Machine,
+        text: command.to_owned(),
+        received_at: now,
+        choices: Choices::default(),
+        source: None,
+        idempotency: None,
+    };
+    core.dispatch(message, Arc::<FiringChannel>::clone(&channel)).await;
+    let outcome = channel.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+    if outcome.is_rejected_by_shutdown {
+        return None;
+    }
+    let reply = outcome.replies.join(" ");
+    let has_conflict = outcome.failure == Some(ErrorCode::Conflict);
+    let firing = match &outcome.ended {
+        Some((run, status)) => {
+            let reason = (*status != RunStatus::Completed).then_some(reply.as_str());
+            firing::ran(schedule, now, run, *status, reason)
+        }
+        None => firing::without_run(schedule, now, &reply),
+    };
+    Some(Fired { firing, has_conflict })
+}
+
+/// The channel of a firing, which collects its outcome.
+#[derive(Default)]
+struct FiringChannel {
+    outcome: Mutex<FiringOutcome>,
+}
+
+#[derive(Default)]
+struct FiringOutcome {
+    replies: Vec<String>,
+    ended: Option<(RunId, RunStatus)>,
+    /// The code of the failed command.
+    failure: Option<ErrorCode>,
+    is_rejected_by_shutdown: bool,
+}
+
+impl FiringChannel {
+    fn change(&self, change: impl FnOnce(&mut FiringOutcome)) {
+        change(&mut self.outcome.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+#[async_trait]
+impl ChannelIo for FiringChannel {
+    async fn reply(&self, text: &str) -> Result<(), ReplyError> {
+        self.change(|outcome| outcome.replies.push(text.to_owned()));
+        Ok(())
+    }
+
+    async fn history(&self) -> Vec<HistoryTurn> {
+        Vec::new()
+    }
+
+    fn rejected_by_shutdown(&self) {
+        self.change(|outcome| outcome.is_rejected_by_shutdown = true);
+    }
+
+    fn command_answered(&self, failure: Option<ErrorCode>) {
+        self.change(|outcome| outcome.failure = failure);
+    }
+
+    fn run_finished(&self, id: &RunId, status: RunStatus) {
+        self.change(|outcome| outcome.ended = Some((id.clone(), status)));
+    }
+}

@@ -1,0 +1,119 @@
+//! Claims of work that one process of an installation does at a time.
+//!
+//! They are in a document that all processes share.
+//!
+//! An installation without documents has one process, and keeps the claims in it.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use ars_bot_ports::{Documents, Replacement, StoreError};
+use ars_types::{RunId, UnixMillis};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// Key of the document.
+const DOCUMENT: &str = "work-claims";
+/// Maximum attempts of a claim of work, the others after a conflict with another process.
+const MAX_WORK_CLAIM_ATTEMPTS: usize = 8;
+/// Maximum age of a live claim of work in milliseconds.
+/// A process that ended in between blocks no other one.
+pub(crate) const MAX_WORK_CLAIM_AGE_MS: i64 = 900_000;
+
+/// The claims.
+#[derive(Default)]
+pub(crate) struct WorkClaims {
+    documents: Option<Arc<dyn Documents>>,
+    local: Mutex<Known>,
+    /// Locked during a claim, so that those of this process do not conflict.
+    claiming: tokio::sync::Mutex<()>,
+    /// Locked while this process files issues, so that its calls wait for each other.
+    filing: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Known {
+    #[serde(default)]
+    claims: BTreeMap<String, Claim>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Claim {
+    owner: RunId,
+    at: UnixMillis,
+}
+
+impl Known {
+    /// Claims work. Returns whether the owner has it.
+    fn claim(&mut self, key: &str, owner: &RunId, now: UnixMillis) -> bool {
+        self.claims.retain(|_, claim| now.saturating_sub(claim.at) < MAX_WORK_CLAIM_AGE_MS);
+        if self.claims.get(key).is_some_and(|claim| claim.owner != *owner) {
+            return false;
+        }
+        self.claims.insert(key.to_owned(), Claim { owner: owner.clone(), at: now });
+        true
+    }
+
+    fn release(&mut self, key: &str, owner: &RunId) {
+        if self.claims.get(key).is_some_and(|claim| claim.owner == *owner) {
+            self.claims.remove(key);
+        }
+    }
+}
+
+impl WorkClaims {
+    pub(crate) fn new(documents: Option<Arc<dyn Documents>>) -> Self {
+        Self { documents, ..Self::default() }
+    }
+
+    /// Waits until no other call of this process files issues.
+    pub(crate) async fn filing(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.filing.lock().await
+    }
+
+    /// Claims work. Returns whether the owner has it, or `None` if the store does not answer.
+    pub(crate) async fn claim(&self, key: &str, owner: &RunId, now: UnixMillis) -> Option<bool> {
+        self.change(|known| known.claim(key, owner, now)).await
+    }
+
+    /// Releases a claim. It expires if the store does not answer.
+    pub(crate) async fn release(&self, key: &str, owner: &RunId) {
+        self.change(|known| known.release(key, owner)).await;
+    }
+
+    /// Changes the claims by compare-and-swap.
+    async fn change<T>(&self, change: impl Fn(&mut Known) -> T) -> Option<T> {
+        let Some(documents) = &self.documents else {
+            let mut local = self.local.lock().unwrap_or_else(PoisonError::into_inner);
+            return Some(change(&mut local));
+        };
+        let _one_at_a_time = self.claiming.lock().await;
+        for _ in 0..MAX_WORK_CLAIM_ATTEMPTS {
+            let changed = async {
+                let found = documents.newest(DOCUMENT).await?;
+                let read = |document: &Value| Known::deserialize(document).ok();
+                let before = found.document.as_ref().and_then(read).unwrap_or_default();
+                let mut known = before.clone();
+                let result = change(&mut known);
+                if known == before {
+                    return Ok(Some(result));
+                }
+                let document = serde_json::to_value(&known).unwrap_or_else(|_| json!({}));
+                let replaced = documents.replace(DOCUMENT, &document, found.version).await?;
+                Ok::<_, StoreError>(matches!(replaced, Replacement::Saved(_)).then_some(result))
+            };
+            match changed.await {
+                Ok(Some(result)) => return Some(result),
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "a claim of work was not written");
+                    return None;
+                }
+            }
+        }
+        tracing::warn!("a claim of work was not written: other processes wrote first");
+        None
+    }
+}

@@ -1,0 +1,70 @@
+//! The attempts to mend failed checks, in a document of the configuration store.
+
+use std::sync::Arc;
+
+use ars_bot_ports::{Documents, Replacement, StoreError, StoreErrorKind};
+use ars_codehost::{
+    diff::Commit,
+    webhook::{Attempt, CheckAttempts},
+};
+use ars_types::{RepoSlug, UnixMillis};
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+
+/// Key of the document.
+const DOCUMENT: &str = "webhook-check-attempts";
+/// Maximum attempts of a record, the others after a conflict with another process.
+const MAX_COUNT_ATTEMPTS: usize = 8;
+
+/// The counted attempts.
+pub(super) struct AttemptStore {
+    documents: Arc<dyn Documents>,
+    /// Locked during a record, so that those of this process do not conflict.
+    recording: tokio::sync::Mutex<()>,
+}
+
+impl AttemptStore {
+    pub(super) fn new(documents: Arc<dyn Documents>) -> Self {
+        Self { documents, recording: tokio::sync::Mutex::default() }
+    }
+
+    /// Counts the attempt of a failed check, before its message is dispatched.
+    pub(super) async fn begin(
+        &self,
+        pull_request: (&RepoSlug, u64),
+        head: &Commit,
+        delivery: &str,
+        now: UnixMillis,
+    ) -> Result<Attempt, StoreError> {
+        self.change(|counted| counted.begin(pull_request, head, delivery, now)).await
+    }
+
+    /// Gives an attempt back, because no run began. A failure is logged: the attempt stays counted.
+    pub(super) async fn give_back(&self, pull_request: (&RepoSlug, u64), head: &Commit, delivery: &str) {
+        let given = self.change(|counted| counted.give_back(pull_request, head, delivery)).await;
+        if let Err(error) = given {
+            tracing::warn!(%error, "an attempt to mend a failed check was not given back");
+        }
+    }
+
+    /// Changes the attempts by compare-and-swap.
+    async fn change<T>(&self, change: impl Fn(&mut CheckAttempts) -> T) -> Result<T, StoreError> {
+        let _one_at_a_time = self.recording.lock().await;
+        for _ in 0..MAX_COUNT_ATTEMPTS {
+            let found = self.documents.newest(DOCUMENT).await?;
+            let read = |document: &Value| CheckAttempts::deserialize(document).ok();
+            let known = found.document.as_ref().and_then(read).unwrap_or_default();
+            let mut counted = known.clone();
+            let result = change(&mut counted);
+            if counted == known {
+                return Ok(result);
+            }
+            let document = serde_json::to_value(&counted).unwrap_or_else(|_| json!({}));
+            if let Replacement::Saved(_) = self.documents.replace(DOCUMENT, &document, found.version).await? {
+                return Ok(result);
+            }
+        }
+        let message = "other processes wrote first".to_owned();
+        Err(StoreError { kind: StoreErrorKind::Transient, message })
+    }
+}
