@@ -1,15 +1,17 @@
 //! `cargo xtask image`: builds and measures the bot's image on a real engine.
 //!
-//! Not here: its content (containers/bot/Dockerfile) and the engine (`ars_engine`).
+//! With `--resident` it builds and checks the image of residents. Not here: the content of the images
+//! (containers/bot/Dockerfile, containers/resident/Dockerfile) and the engine (`ars_engine`).
 
 use std::net::TcpStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use ars_engine::{Engine, Image, Run, bot_image, image_context, resident_context};
+use ars_engine::{Engine, Image, Run, bot_image, full_resident_image, image_context, resident_context};
 use clap::Args;
 
+use crate::suites;
 use crate::terminal::Step;
 use crate::up::http;
 
@@ -28,8 +30,8 @@ pub struct Options {
     /// Only build the bot and write the image's context, for a deployment
     #[arg(long)]
     pub context: bool,
-    /// With --context: write that of residents instead of the bot's
-    #[arg(long, requires = "context")]
+    /// The image of residents instead, with a suite of each toolchain
+    #[arg(long)]
     pub resident: bool,
 }
 
@@ -43,7 +45,11 @@ pub fn run(options: &Options) -> Result<()> {
         step.done(&context.display().to_string());
         return Ok(());
     }
-    let (engine, image) = build()?;
+    let engine = engine()?;
+    if options.resident {
+        return check_resident(&engine);
+    }
+    let image = build(&engine)?;
     let mut starts = (0..STARTS).map(|_| start(&engine, &image)).collect::<Result<Vec<_>>>()?;
     starts.sort();
     let (engines, own) = starts[STARTS / 2];
@@ -61,6 +67,17 @@ pub fn run(options: &Options) -> Result<()> {
     is_soon_enough(own)
 }
 
+/// Builds the whole image of residents and runs a suite of each toolchain in it.
+fn check_resident(engine: &Engine) -> Result<()> {
+    let step = Step::begin("whole image of residents");
+    let image = full_resident_image(engine, &|line| step.update(line))?;
+    step.done(&format!("{} ({:.1} MB)", image.name, megabytes(image.bytes)));
+    let step = Step::begin("suites in it");
+    let passed = suites::run(engine, &image, &|line| step.update(line))?;
+    step.done(&passed);
+    Ok(())
+}
+
 /// Fails if the bot starts too slowly. No test does this, because a busy machine would fail it.
 fn is_soon_enough(own: Duration) -> Result<()> {
     ensure!(
@@ -72,15 +89,20 @@ fn is_soon_enough(own: Duration) -> Result<()> {
     Ok(())
 }
 
-/// The engine and the image, set up and built in view.
-pub fn build() -> Result<(Engine, Image)> {
+/// Sets the engine up in view.
+pub fn engine() -> Result<Engine> {
     let step = Step::begin("container engine");
     let engine = Engine::ensure(&|line| step.update(line))?;
     step.done("answers");
+    Ok(engine)
+}
+
+/// Builds the bot's image in view.
+pub fn build(engine: &Engine) -> Result<Image> {
     let step = Step::begin("image of the bot");
-    let image = bot_image(&engine, &|line| step.update(line))?;
+    let image = bot_image(engine, &|line| step.update(line))?;
     step.done(&format!("{:.1} MB", megabytes(image.bytes)));
-    Ok((engine, image))
+    Ok(image)
 }
 
 /// The engine's time to start the process, and the process's time to its first answer.

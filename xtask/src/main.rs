@@ -8,6 +8,7 @@ mod bench;
 mod cargo;
 mod configure;
 mod image;
+mod suites;
 mod terminal;
 mod up;
 mod verify;
@@ -40,7 +41,7 @@ enum Task {
     BuildResident,
     /// Give a configuration to the state Worker, for a bot that reads it there
     Configure(configure::Options),
-    /// Build the bot's image, start it, and print its size and its time to start
+    /// Build the bot's image and measure its start, or check that of residents
     Image(image::Options),
     /// Measure
     Bench {

@@ -63,6 +63,11 @@ impl Native {
     pub fn with_secret(secret: Option<&str>) -> Self {
         Self(NativeState::new(secret))
     }
+
+    /// Starts with [`TOKEN`] as its secret, in place of this one.
+    pub fn in_place_of(previous: &str) -> Self {
+        Self(NativeState::rotating(Some(TOKEN), Some(previous)))
+    }
 }
 
 impl Subject for Native {
@@ -98,6 +103,13 @@ impl Workerd {
         Self(Running::start(state_worker_build(), |settings| match secret {
             Some(secret) => settings.secret("MEMORY_TOKEN", secret),
             None => settings,
+        }))
+    }
+
+    /// Starts with [`TOKEN`] as its secret, in place of this one.
+    pub fn in_place_of(previous: &str) -> Self {
+        Self(Running::start(state_worker_build(), |settings| {
+            settings.secret("MEMORY_TOKEN", TOKEN).secret("MEMORY_TOKEN_PREVIOUS", previous)
         }))
     }
 

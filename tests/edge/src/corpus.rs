@@ -14,7 +14,9 @@ pub struct Attempt {
 }
 
 /// Fields the bot must never get from outside, in every spelling that some server takes for the same.
-const NAMES: [&str; 20] = [
+const NAMES: [&str; 22] = [
+    "x-ars-edge-secret",
+    "X_Ars_Edge-Secret",
     "x-ars-restart-subject",
     "X-ARS-RESTART-SUBJECT",
     "X-Ars-Restart-Subject",

@@ -24,7 +24,11 @@ pub struct Connection {
 impl Connection {
     /// Connects.
     pub fn open(address: SocketAddr) -> Result<Self> {
-        let stream = TcpStream::connect(address)?;
+        Self::over(TcpStream::connect(address)?)
+    }
+
+    /// Takes over a socket.
+    pub fn over(stream: TcpStream) -> Result<Self> {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(READ_TIMEOUT))?;
         Ok(Self { stream, buffer: Vec::new(), filled: 0 })

@@ -10,6 +10,7 @@ mod body;
 mod connection;
 mod head;
 mod message;
+pub mod overload;
 mod reply;
 
 use std::cell::Cell;

@@ -35,6 +35,20 @@ pub const TO_ACCEPTED: Aim = Aim { what: "request to 202, p50", most: 10.0, unit
 pub const EVENT_AGE: Aim = Aim { what: "age of an event, p99", most: 20.0, unit: "ms" };
 /// A page of `runs.list` over HTTP beside SQLite alone, which reads the same values of the same rows.
 pub const LIST: Aim = Aim { what: "runs.list / raw values, p50", most: 3.0, unit: "times" };
+/// A warm attach to a resident of the small repository, by one thread.
+pub const ATTACH_SMALL: Aim = Aim { what: "attach, p50", most: 150.0, unit: "ms" };
+/// The same of the medium repository.
+pub const ATTACH_MEDIUM: Aim = Aim { what: "attach, p50", most: 250.0, unit: "ms" };
+/// An attach beside a clone with installation: at least 40 times as fast.
+pub const ATTACH_RATIO: Aim = Aim { what: "attach / clone+install, p50", most: 1.0 / 40.0, unit: "times" };
+/// A command of a resident that does nothing.
+pub const EXEC: Aim = Aim { what: "exec, p50", most: 15.0, unit: "ms" };
+/// A restore of the small repository after the disk is lost.
+pub const RESTORE: Aim = Aim { what: "restore", most: 5_000.0, unit: "ms" };
+/// A checkpoint of a tree of the small repository, by one thread.
+pub const CHECKPOINT: Aim = Aim { what: "checkpoint, p50", most: 20.0, unit: "ms" };
+/// The wait of other clients under a load beside their wait without it.
+pub const OVERLOAD: Aim = Aim { what: "p99 of the others / without the load", most: 2.0, unit: "times" };
 /// The viewers that [`EVENT_AGE`] speaks of.
 pub const WATCHED_BY: usize = 100;
 

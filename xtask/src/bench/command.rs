@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use super::aims::Verdicts;
 use super::bot::{Programs, Which};
 use super::scale::{self, Row, Size};
-use super::{compare, edge, list, residents, state, turns};
+use super::{compare, edge, list, overload, residents, state, turns};
 
 /// The measurements.
 #[derive(Debug, Subcommand)]
@@ -21,6 +21,8 @@ pub enum What {
     Edge(compare::Options),
     /// `runs.list` among 100,000 stored runs against the same page read with SQLite alone
     List(list::Options),
+    /// Requests of a few clients beside a greedy one, and beside connections that never finish a request
+    Overload(overload::Options),
     /// Threads on a resident of this machine, beside clone and installation of the same tree
     Residents(residents::Options),
 }
@@ -61,6 +63,7 @@ pub fn run(what: &What) -> Result<()> {
         What::State(options) => state::run(options),
         What::Edge(options) => edge::run(options),
         What::List(options) => list::run(options),
+        What::Overload(options) => overload::run(options),
         What::Residents(options) => residents::run(options),
     }
 }
@@ -76,6 +79,7 @@ pub fn smoke() -> Result<()> {
     edge::run(&options)?;
     state::run(&options)?;
     list::run(&list::Options::smoke(&std::env::temp_dir()))?;
+    overload::run(&overload::Options::smoke(&std::env::temp_dir()))?;
     residents::run(&residents::Options::smoke(&std::env::temp_dir()))
 }
 

@@ -7,6 +7,7 @@ mod compare;
 mod edge;
 mod list;
 mod model;
+mod overload;
 mod plain_user;
 mod process;
 mod report;

@@ -28,14 +28,14 @@ use crate::cargo::Target;
 /// The bot's binary.
 pub const TARGET: Target<'_> = Target { package: "ars", kind: "--bin", name: "ars", profile: "dev" };
 /// The script of the rehearsal, from the root.
-const REHEARSAL: &str = "xtask/sample/rehearsal.toml";
+pub const REHEARSAL: &str = "xtask/sample/rehearsal.toml";
 /// The skills that are shipped, from the root.
 const SKILLS: &str = "containers/bot/skills";
 /// The variable that names the bot's folder of skills; the environment's own wins.
 const SKILLS_DIR: &str = "SERVICE_SKILLS_DIR";
 
 /// The base of links to run pages, which pull requests have; the environment's own wins.
-const PUBLIC_BASE_URL: &str = "PUBLIC_BASE_URL";
+pub const PUBLIC_BASE_URL: &str = "PUBLIC_BASE_URL";
 /// Its name among the kept ports.
 const PART: &str = "bot";
 

@@ -101,6 +101,12 @@ pub fn write(options: &Options, data: &DataDir, sample: &str, added: Option<&str
         return Ok(own.clone());
     }
     let path = data.join("ars").with_extension(found.format);
+    write_private(&path, &completed(options, found, sample, added)?)?;
+    Ok(path)
+}
+
+/// Returns the text of a configuration with the sample, if it is offered, and with `added`.
+pub fn completed(options: &Options, found: Effective, sample: &str, added: Option<&str>) -> Result<String> {
     let mut text = if options.offers_sample() {
         ensure!(found.format == "toml", "the sample is added to TOML files only: use --no-demo");
         with_sample(&found.text, sample)?
@@ -113,8 +119,7 @@ pub fn write(options: &Options, data: &DataDir, sample: &str, added: Option<&str
         ensure!(!has_own, "the configuration has `execution`, which --residents adds");
         text.push_str(added);
     }
-    write_private(&path, &text)?;
-    Ok(path)
+    Ok(text)
 }
 
 /// Returns the format of a configuration by its extension, as the bot chooses it.

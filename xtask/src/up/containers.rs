@@ -1,9 +1,12 @@
 //! `up --containers`: the bot as it is deployed, in a container that the edge Worker starts.
 //!
 //! The container reaches the state Worker by this machine's address on the engine's bridge and reads its configuration
-//! there. It has neither git nor a shell, so it serves no work on a repository.
+//! there. It has neither git nor a shell, so it works on repositories only with `--residents`: on the resident Worker,
+//! which it reaches in the same way.
 
 use std::fs;
+use std::net::Ipv4Addr;
+use std::rc::Rc;
 use std::thread;
 use std::time::Duration;
 
@@ -12,22 +15,26 @@ use ars_engine::{Container, Engine, address_for_containers};
 use ars_workerd::{Bot, Workerd, repo_root};
 use serde_json::{Value, json};
 
-use super::config::Effective;
+use super::config::{self, Effective};
 use super::data_dir::DataDir;
 use super::environment::set;
-use super::http;
+use super::hosts::Hosts;
 use super::options::Options;
 use super::secrets::Secrets;
 use super::signals::Signals;
-use super::workers;
+use super::{bot, http, ports, workers};
 use crate::image;
 use crate::terminal::Step;
 
+/// Variable with the hosts to which a document of the state Worker may send secrets.
+const CONFIG_HOSTS: &str = "CONFIG_HOSTS";
 /// The configuration's document, and its name for the bot.
 const CONFIG_KEY: &str = "base";
 const CONFIG: &str = "state://base";
-/// The rehearsal's configuration.
+/// The script of the rehearsal without residents.
 const REHEARSAL: &str = "xtask/sample/rehearsal-container.toml";
+/// The edge's name among the kept ports: links to run pages have it.
+const PART: &str = "edge";
 /// Longest wait for runs in flight to end.
 const STOP_SECONDS: u64 = 50;
 /// How often the parts are looked at.
@@ -37,29 +44,51 @@ const LOOK: Duration = Duration::from_millis(50);
 pub struct Contained {
     // Ended first: it would start another container.
     edge: Option<Workerd>,
-    engine: Engine,
+    engine: Rc<Engine>,
     /// Prefix of the names of this edge's containers.
     containers: String,
     state: Workerd,
 }
 
 impl Contained {
-    /// Sets up, builds and starts everything.
-    pub fn start(options: &Options, data: &DataDir, secrets: &Secrets, signals: &Signals) -> Result<Self> {
-        let (engine, image) = image::build()?;
+    /// Builds and starts everything. `hosts` are the residents and their code host.
+    pub fn start(
+        options: &Options,
+        data: &DataDir,
+        secrets: &Secrets,
+        signals: &Signals,
+        engine: Rc<Engine>,
+        hosts: Option<&Hosts>,
+    ) -> Result<Self> {
+        let image = image::build(&engine)?;
         let state = workers::start_state(options, data, secrets, engine.gateway())?;
-        let (format, text) = configuration(options)?;
+        let (format, text) = configuration(options, hosts)?;
         configure(&state.url(), &secrets.state, format, &text)?;
         let containers = format!("workerd-{}-", data.edge_name());
         let mut contained = Self { edge: None, engine, containers, state };
         // A container of an earlier start has that start's environment.
         contained.remove()?;
-        let variables = [
+        let wanted = Some(options.edge_port()).filter(|port| *port != 0);
+        let port = ports::choose(data, PART, Ipv4Addr::LOCALHOST, wanted)?;
+        let mut variables = vec![
             ("STATE_WORKER_URL", address_for_containers(contained.state.address().port())),
             ("SERVICE_CONFIG", CONFIG.to_owned()),
         ];
+        if set(bot::PUBLIC_BASE_URL).is_none() {
+            variables.push((bot::PUBLIC_BASE_URL, format!("http://{}:{port}", Ipv4Addr::LOCALHOST)));
+        }
+        if let Some(hosts) = hosts {
+            let bearers = secrets.residents.of_bot().into_iter();
+            let of_code_host = hosts.code_host().into_iter().flat_map(|host| host.variables());
+            variables.extend(bearers.chain(of_code_host).map(|(name, value)| (name, value.to_owned())));
+            // The configuration of a container is a document, which sends bearers to listed hosts only.
+            if let Some(fleet) = hosts.fleet() {
+                let listed = std::env::var(CONFIG_HOSTS).into_iter().chain([fleet.host().to_owned()]);
+                variables.push((CONFIG_HOSTS, listed.collect::<Vec<_>>().join(",")));
+            }
+        }
         let bot = Bot::Container(contained.engine.of_edge(&image));
-        let edge = contained.edge.insert(workers::start_edge(options, data, secrets, bot, &variables)?);
+        let edge = contained.edge.insert(workers::start_edge(port, data, secrets, bot, &variables)?);
         let step = Step::begin("container");
         if let Err(error) = workers::wait(edge, signals) {
             let logs = contained.logs().unwrap_or_default();
@@ -80,13 +109,16 @@ impl Contained {
     }
 
     /// Serves until a signal comes or a part dies. A container that ends is started again by the edge.
-    pub fn watch(&mut self, signals: &Signals) -> Result<()> {
+    pub fn watch(&mut self, signals: &Signals, mut hosts: Option<&mut Hosts>) -> Result<()> {
         while !signals.received() {
             ensure!(
                 self.edge.as_mut().is_some_and(Workerd::is_running),
                 "the edge Worker ended unexpectedly"
             );
             ensure!(self.state.is_running(), "the state Worker ended unexpectedly");
+            if let Some(hosts) = &mut hosts {
+                hosts.report_ended();
+            }
             thread::sleep(LOOK);
         }
         eprintln!("\nstopping (again to stop at once)");
@@ -127,14 +159,25 @@ impl Drop for Contained {
     }
 }
 
-/// The user's own, or one with the rehearsal when nothing names a model, and its format.
-fn configuration(options: &Options) -> Result<(&'static str, String)> {
-    let Effective { format, text: own, .. } = Effective::of(options)?;
+/// Returns the format and text of the configuration.
+///
+/// It is the user's own with the residents, or one with the rehearsal when nothing names a model.
+fn configuration(options: &Options, hosts: Option<&Hosts>) -> Result<(&'static str, String)> {
+    let found = Effective::of(options)?;
+    let format = found.format;
+    let own = match hosts {
+        Some(hosts) => {
+            let added = hosts.fleet().map(|fleet| fleet.configuration());
+            config::completed(options, found, hosts.sample(), added.as_deref())?
+        }
+        None => found.text,
+    };
     if !options.is_rehearsal(set) {
         return Ok((format, own));
     }
     ensure!(format == "toml", "a rehearsal is added to TOML files only: name a model of your own");
-    let script = fs::read_to_string(repo_root().join(REHEARSAL)).context(REHEARSAL)?;
+    let script = if hosts.is_some() { bot::REHEARSAL } else { REHEARSAL };
+    let script = fs::read_to_string(repo_root().join(script)).context(script)?;
     let rehearsal = toml::toml! { type = "rehearsal" };
     let mut providers = toml::Table::from_iter([("rehearsal".to_owned(), toml::Value::Table(rehearsal))]);
     if let Some(toml::Value::Table(rehearsal)) = providers.get_mut("rehearsal") {

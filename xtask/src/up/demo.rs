@@ -1,7 +1,7 @@
 //! The main job, once, in front of the user: a coding request and the review of its pull request.
 //! Both runs are followed live.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -26,11 +26,16 @@ pub const CONTAINER_REQUEST: &str = "Where do you run, and which way did this re
 const ACCEPTED: u16 = 202;
 
 /// Where the working trees of a bot are.
-pub struct Trees {
-    /// The bot's data directory.
-    pub data: PathBuf,
-    /// Its configuration.
-    pub config: PathBuf,
+pub enum Trees {
+    /// On the disk of the bot.
+    Local {
+        /// The bot's data directory.
+        data: PathBuf,
+        /// Its configuration.
+        config: PathBuf,
+    },
+    /// On residents, of which one then has the sample.
+    Resident(Fleet),
 }
 
 /// A run of the demonstration.
@@ -62,10 +67,8 @@ pub struct Demo {
     pub bot: String,
     /// Its run pages.
     pub dashboard: Dashboard,
-    /// The working trees; none of a bot in a container, which works on no repository.
+    /// The working trees; a bot in a container has none without residents.
     pub trees: Option<Trees>,
-    /// The residents, of which one then has the sample.
-    pub residents: Option<Fleet>,
     /// The rehearsal host, which then has the sample.
     pub code_host: Option<Place>,
     /// No model is configured, so a script stands in for one.
@@ -87,7 +90,7 @@ impl Demo {
     }
 
     fn run(&self, caller: &Token, signals: &Signals) -> Result<()> {
-        if let Some(fleet) = &self.residents {
+        if let Some(Trees::Resident(fleet)) = &self.trees {
             println!("\n── a warm environment ──────────────────────────────────────────────────────");
             println!("{} is onboarded: a container with a mirror, a checkout and tools\n", sample::NAME);
             fleet.onboard_sample(signals)?;
@@ -107,15 +110,15 @@ impl Demo {
             println!("OPENAI_API_KEY for a real one). Everything it does is real: {real}.\n");
         }
         let Some(trees) = &self.trees else {
-            // The pages of runs are not for callers behind the edge: there the answer itself is waited for.
+            // Without work on a repository there is nothing to follow but the answer.
             let (status, answer) = self.ask(caller, &format!("agent:general {request}"), Wait::Answer)?;
             return show_reply(status, &answer);
         };
         let run = self.follow(caller, &format!("agent:coding repo:{} {request}", sample::NAME))?;
-        let changed = match &self.residents {
-            // A tree whose commits were pushed is released after the reply.
-            Some(fleet) => fleet.commits().unwrap_or_else(|_| "the tree was released".to_owned()),
-            None => self.diff(&run.thread, trees)?,
+        let changed = match trees {
+            // A tree with pushed commits is released after the reply.
+            Trees::Resident(fleet) => fleet.commits().unwrap_or_else(|_| "the tree was released".to_owned()),
+            Trees::Local { data, config } => self.diff(&run.thread, data, config)?,
         };
         println!("\n── its changes ─────────────────────────────────────────────────────────────");
         println!("{}", if changed.is_empty() { "nothing" } else { changed.trim_end() });
@@ -163,9 +166,9 @@ impl Demo {
     fn show_pull_request(&self, caller: &Token, host: &Place, run: &Run) -> Result<()> {
         println!("\n── its pull request, on the rehearsal host ─────────────────────────────────");
         let Some(pull) = host.opened_by(&run.id)? else {
-            let why = match &self.residents {
-                Some(_) => "none: its commit stays in the thread's tree on the resident",
-                None => "none: the run handed over no commits with a description",
+            let why = match &self.trees {
+                Some(Trees::Resident(_)) => "none: its commit stays in the thread's tree on the resident",
+                Some(Trees::Local { .. }) | None => "none: the run handed over no commits with a description",
             };
             println!("{why}");
             return Ok(());
@@ -185,9 +188,9 @@ impl Demo {
     }
 
     /// Returns the changes in a thread's tree on the local disk.
-    fn diff(&self, thread: &str, trees: &Trees) -> Result<String> {
+    fn diff(&self, thread: &str, data: &Path, config: &Path) -> Result<String> {
         let mut diff = self.ars(&["diff", thread]);
-        diff.arg("--data-dir").arg(&trees.data).arg("--config").arg(&trees.config);
+        diff.arg("--data-dir").arg(data).arg("--config").arg(config);
         let diff = diff.output().context("ars diff")?;
         ensure!(diff.status.success(), "ars diff: {}", String::from_utf8_lossy(&diff.stderr).trim());
         Ok(String::from_utf8_lossy(&diff.stdout).into_owned())

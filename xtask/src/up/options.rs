@@ -71,10 +71,6 @@ impl Options {
             !(self.containers && self.store == Store::Embedded),
             "--containers keeps records in the state Worker: it does not go with --store embedded"
         );
-        ensure!(
-            !(self.containers && self.residents),
-            "--residents does not go with --containers yet: the bot of --residents is a process of this machine"
-        );
         self.check_ports()
     }
 
@@ -157,10 +153,10 @@ mod tests {
     }
 
     #[test]
-    fn residents_with_containers_are_refused() {
-        let refused = options(&["--residents", "--containers"]).check().unwrap_err().to_string();
-        assert!(refused.starts_with("--residents does not go with --containers"), "{refused}");
-        assert!(options(&["--residents", "--store", "embedded"]).check().is_ok());
+    fn residents_go_with_every_bot() {
+        for line in [&["--residents", "--containers"][..], &["--residents", "--store", "embedded"]] {
+            assert!(options(line).check().is_ok(), "{line:?}");
+        }
     }
 
     #[test]

@@ -1,14 +1,15 @@
 //! `up --residents`: the resident Worker on workerd, with a container for each onboarded repository.
 //!
 //! Worker and containers ask the rehearsal host by this machine's address on the engine's bridge, and so does the bot,
-//! because the address is part of a repository's identity.
+//! because the address is part of a repository's identity. With `--containers` the Worker listens on that address too.
 
 use std::net::Ipv4Addr;
+use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use ars_engine::{Engine, Image, resident_image};
+use ars_engine::{Engine, Image, address_for_containers, resident_image};
 use ars_workerd::{ResidentSetup, Workerd, build_resident_worker, ensure_npm, resident_settings};
 use serde_json::{Value, json};
 
@@ -33,16 +34,13 @@ const ALREADY: u16 = 409;
 
 /// The engine and the image of residents.
 pub struct Ground {
-    engine: Engine,
+    engine: Rc<Engine>,
     image: Image,
 }
 
 impl Ground {
-    /// Sets the engine up and builds the image.
-    pub fn prepare() -> Result<Self> {
-        let step = Step::begin("container engine");
-        let engine = Engine::ensure(&|line| step.update(line))?;
-        step.done("answers");
+    /// Builds the image.
+    pub fn prepare(engine: Rc<Engine>) -> Result<Self> {
         let step = Step::begin("image of residents");
         let image = resident_image(&engine, &|line| step.update(line))?;
         step.done(&format!("{:.1} MB", image.bytes as f64 / 1e6));
@@ -59,7 +57,7 @@ impl Ground {
 pub struct ResidentSide {
     // Ended first: it would start another container.
     worker: Option<Workerd>,
-    engine: Engine,
+    engine: Rc<Engine>,
     /// Prefix of the names of its containers.
     containers: String,
     fleet: Fleet,
@@ -89,9 +87,18 @@ impl ResidentSide {
         };
         let mut settings = resident_settings(&npm, &built, setup)?;
         settings.port = options.resident_port();
+        if options.containers {
+            settings.host = engine.gateway();
+        }
         let worker = Workerd::start(&settings)?;
         step.done(&format!("{} kB compressed, answers", built.gzip_bytes / 1000));
-        let fleet = Fleet { url: worker.url(), tokens: secrets.residents.clone(), code_host: place.url };
+        let url = worker.url();
+        let bot_url = match options.containers {
+            true => address_for_containers(worker.address().port()),
+            false => url.clone(),
+        };
+        let tokens = secrets.residents.clone();
+        let fleet = Fleet { url, bot_url, tokens, code_host: place.url };
         Ok(Self { worker: Some(worker), engine, containers: settings.containers_prefix(), fleet })
     }
 
@@ -100,9 +107,14 @@ impl ResidentSide {
         &self.fleet
     }
 
-    /// Returns whether it has not exited.
+    /// Returns whether its Worker has not exited.
     pub fn is_running(&mut self) -> bool {
         self.worker.as_mut().is_some_and(Workerd::is_running)
+    }
+
+    /// Returns whether the Worker ended since the last call.
+    pub fn has_ended(&mut self) -> bool {
+        self.worker.take_if(|worker| !worker.is_running()).is_some()
     }
 
     fn remove(&self) -> Result<()> {
@@ -124,6 +136,8 @@ impl Drop for ResidentSide {
 #[derive(Clone)]
 pub struct Fleet {
     url: String,
+    /// The address by which the bot reaches it.
+    bot_url: String,
     tokens: ResidentTokens,
     code_host: String,
 }
@@ -134,6 +148,11 @@ impl Fleet {
         &self.url
     }
 
+    /// Returns the host and port to which the bot sends its bearers.
+    pub fn host(&self) -> &str {
+        self.bot_url.split_once("://").map_or(self.bot_url.as_str(), |(_, host)| host)
+    }
+
     /// Returns its fields in the ready file.
     pub fn ready(&self) -> Result<Value> {
         Ok(json!({ "url": self.url, "tokens": serde_json::to_value(&self.tokens)? }))
@@ -141,7 +160,8 @@ impl Fleet {
 
     /// Returns the part of the bot's configuration that connects it.
     pub fn configuration(&self) -> String {
-        format!("\n[execution.resident]\nbaseUrl = \"{}\"\ncodeHostUrl = \"{}\"\n", self.url, self.code_host)
+        let Self { bot_url, code_host, .. } = self;
+        format!("\n[execution.resident]\nbaseUrl = \"{bot_url}\"\ncodeHostUrl = \"{code_host}\"\n")
     }
 
     /// Onboards the sample, and shows each state and step until it serves.
@@ -149,7 +169,7 @@ impl Fleet {
         let resource = sample_resource();
         let commands = json!({ "build": "true", "test": "python3 -m unittest" });
         let body = json!({ "resource": resource, "commands": commands, "defaultRef": "main" });
-        let (status, answer) = http::post(&self.at("/onboard"), &self.tokens.admin, &body)?;
+        let (status, answer) = self.post_as_admin("/onboard", &body)?;
         ensure!(status == ACCEPTED || status == ALREADY, "POST /onboard answered {status}: {answer}");
         let began = Instant::now();
         let mut shown = String::new();
@@ -178,18 +198,32 @@ impl Fleet {
         let live = self.live(&resource)?;
         let thread = &live["threads"][0]["threadKey"];
         let body = json!({ "resource": resource, "threadKey": thread, "command": COMMITS });
-        let (status, answer) = http::post(&self.at("/exec"), &self.tokens.operator, &body)?;
+        let (status, answer) = self.post_as_operator("/exec", &body)?;
         let shown = answer["stdout"].as_str().filter(|_| answer["exitCode"] == 0);
         shown.map(str::to_owned).with_context(|| format!("POST /exec answered {status}: {answer}"))
     }
 
-    /// Returns the view of a resident.
-    fn live(&self, resource: &str) -> Result<Value> {
+    /// Returns all residents with their views.
+    pub fn residents(&self) -> Result<Vec<Value>> {
         let (status, listed) = http::get_with(&self.at("/residents"), &self.tokens.read)?;
         ensure!(status == 200, "GET /residents answered {status}");
-        let rows = listed["residents"].as_array().cloned().unwrap_or_default();
-        let found = rows.into_iter().find(|row| row["resource"] == resource);
-        found.map(|row| row["live"].clone()).context("the sample has no resident any more")
+        Ok(listed["residents"].as_array().cloned().unwrap_or_default())
+    }
+
+    /// Returns the view of a resident.
+    pub fn live(&self, resource: &str) -> Result<Value> {
+        let found = self.residents()?.into_iter().find(|row| row["resource"] == resource);
+        found.map(|row| row["live"].clone()).with_context(|| format!("{resource} has no resident any more"))
+    }
+
+    /// Posts to a route of operators.
+    pub fn post_as_operator(&self, path: &str, body: &Value) -> Result<(u16, Value)> {
+        http::post(&self.at(path), &self.tokens.operator, body)
+    }
+
+    /// Posts to a route of administrators.
+    pub fn post_as_admin(&self, path: &str, body: &Value) -> Result<(u16, Value)> {
+        http::post(&self.at(path), &self.tokens.admin, body)
     }
 
     fn at(&self, path: &str) -> String {

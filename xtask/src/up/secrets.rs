@@ -114,6 +114,9 @@ const COMMANDS: &[&str] = &[
     "memory:write",
     "friction:read",
     "schedule:read",
+    "repo:read",
+    "repo:write",
+    "repo:exec",
 ];
 
 impl Secrets {

@@ -2,30 +2,31 @@
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
+use ars_engine::Engine;
 use ars_workerd::Workerd;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 use super::bot::{self, Bot, Launch};
-use super::code_host::{self, RehearsalHost};
 use super::containers::Contained;
 use super::dashboard::Dashboard;
 use super::data_dir::DataDir;
 use super::demo::{self, Demo, Trees};
 use super::environment::set;
+use super::hosts::Hosts;
 use super::interrupted::Interrupted;
 use super::options::{Options, Store};
 use super::ready::{self, Addresses};
-use super::residents::{Fleet, Ground, ResidentSide};
-use super::sample::Home;
+use super::residents::{Fleet, Ground};
 use super::secrets::{Secrets, Token};
 use super::signals::Signals;
-use super::{config, sample, stale_processes, workers};
-use crate::cargo;
+use super::{config, sample, sandbox, stale_processes, workers};
 use crate::terminal::Step;
+use crate::{cargo, image};
 
 /// How often the parts are looked at while serving.
 const LOOK: Duration = Duration::from_millis(100);
@@ -68,37 +69,25 @@ struct Up<'a> {
 }
 
 impl Up<'_> {
-    /// The rehearsal host and the origin of the sample: on that host, or in the data directory.
-    fn code_host(&self, address: Ipv4Addr) -> Result<(Option<RehearsalHost>, String)> {
-        let Self { options, data, .. } = self;
-        if !code_host::is_wanted(set) {
-            ensure!(!options.residents, "--residents uses the rehearsal host: unset the variables of GitHub");
-            let place = sample::make(data, Home::DataDirectory)?;
-            return Ok((None, place.to_string_lossy().into_owned()));
+    /// The engine and the image of residents, if there are any.
+    fn ground(&self, engine: Option<&Rc<Engine>>) -> Result<Option<Ground>> {
+        if !self.options.residents {
+            return Ok(None);
         }
-        let step = Step::begin("code host");
-        let binary = cargo::build(code_host::TARGET, &step)?;
-        sample::make(data, Home::RehearsalHost)?;
-        let host = RehearsalHost::start(&binary, options, data, address)?;
-        step.done("a rehearsal, on this machine only");
-        let origin = host.place().sample();
-        Ok((Some(host), origin))
+        let engine = match engine {
+            Some(engine) => Rc::clone(engine),
+            None => Rc::new(image::engine()?),
+        };
+        Ground::prepare(engine).map(Some)
     }
 
     /// The bot as a process of this machine.
     fn native(self) -> Result<()> {
         let Self { options, signals, data, secrets, .. } = self;
-        let ground = options.residents.then(Ground::prepare).transpose()?;
-        let address = ground.as_ref().map_or(Ipv4Addr::LOCALHOST, Ground::gateway);
-        let (mut code_host, sample) = self.code_host(address)?;
-        let place = code_host.as_ref().map(RehearsalHost::place);
-        let mut residents = match (ground, &code_host) {
-            (Some(ground), Some(host)) => Some(ResidentSide::start(ground, options, data, secrets, host)?),
-            _ => None,
-        };
-        let fleet = residents.as_ref().map(|side| side.fleet().clone());
-        let config =
-            config::write(options, data, &sample, fleet.as_ref().map(Fleet::configuration).as_deref())?;
+        let mut hosts = Hosts::start(options, data, secrets, self.ground(None)?)?;
+        let fleet = hosts.fleet();
+        let added = fleet.as_ref().map(Fleet::configuration);
+        let config = config::write(options, data, hosts.sample(), added.as_deref())?;
         let mut state = match options.store {
             Store::Worker => Some(workers::start_state(options, data, secrets, Ipv4Addr::LOCALHOST)?),
             Store::Embedded => None,
@@ -111,7 +100,7 @@ impl Up<'_> {
             data,
             secrets,
             state_url,
-            code_host: code_host.as_ref(),
+            code_host: hosts.code_host(),
             config: &config,
         };
         let mut bot = Bot::start(&launch)?;
@@ -120,7 +109,7 @@ impl Up<'_> {
         let edge = match options.store {
             Store::Worker => {
                 let native = ars_workerd::Bot::Native(bot.url().to_owned());
-                Some(workers::start_edge(options, data, secrets, native, &[])?)
+                Some(workers::start_edge(options.edge_port(), data, secrets, native, &[])?)
             }
             Store::Embedded => None,
         };
@@ -128,14 +117,17 @@ impl Up<'_> {
             bot: bot.url().to_owned(),
             state: state.as_ref().map(Workerd::url),
             edge: edge.as_ref().map(Workerd::url),
-            code_host: place,
-            residents: fleet,
+            code_host: hosts.place(),
+            residents: fleet.clone(),
         };
-        self.serving(&addresses, state.as_ref(), Some(Trees { data: data.bot(), config }))?;
-        let ended = watch(signals, &mut bot, state.as_mut(), code_host.as_mut(), residents.as_mut());
+        let sandbox = sandbox::lines(&self.ars, &addresses.bot, &config, &data.bot());
+        let trees = fleet.map_or_else(|| Trees::Local { data: data.bot(), config }, Trees::Resident);
+        self.serving(&addresses, state.as_ref(), Some(trees), Some(&sandbox))?;
+        let ended = watch(signals, &mut bot, state.as_mut(), &mut hosts);
         let withdrawn = ready::withdraw(options);
         drop(edge);
         bot.stop(signals);
+        hosts.save(signals);
         // The bot stops first, because it writes its last records to the state Worker.
         drop(state);
         ended.and(withdrawn)
@@ -143,29 +135,46 @@ impl Up<'_> {
 
     /// The bot in a container behind the edge.
     fn contained(self) -> Result<()> {
-        let mut service = Contained::start(self.options, self.data, self.secrets, self.signals)?;
+        let Self { options, signals, data, secrets, .. } = self;
+        let engine = Rc::new(image::engine()?);
+        let mut hosts = match self.ground(Some(&engine))? {
+            Some(ground) => Some(Hosts::start(options, data, secrets, Some(ground))?),
+            None => None,
+        };
+        let mut service = Contained::start(options, data, secrets, signals, engine, hosts.as_ref())?;
         let url = service.url();
+        let fleet = hosts.as_ref().and_then(Hosts::fleet);
         let addresses = Addresses {
             bot: url.clone(),
             state: Some(service.state().url()),
             edge: Some(url),
-            code_host: None,
-            residents: None,
+            code_host: hosts.as_ref().and_then(Hosts::place),
+            residents: fleet.clone(),
         };
-        self.serving(&addresses, Some(service.state()), None)?;
-        let ended = service.watch(self.signals);
-        let withdrawn = ready::withdraw(self.options);
+        self.serving(&addresses, Some(service.state()), fleet.map(Trees::Resident), None)?;
+        let ended = service.watch(signals, hosts.as_mut());
+        let withdrawn = ready::withdraw(options);
         let stopped = service.stop();
+        if let Some(hosts) = &mut hosts {
+            hosts.save(signals);
+        }
         ended.and(withdrawn).and(stopped)
     }
 
-    /// Reports readiness and runs the demonstration. `trees` are the visible working trees.
-    fn serving(&self, addresses: &Addresses, state: Option<&Workerd>, trees: Option<Trees>) -> Result<()> {
+    /// Reports readiness and runs the demonstration.
+    /// `trees` are the trees of its coding run, `sandbox` the lines about that of a bot of this machine.
+    fn serving(
+        &self,
+        addresses: &Addresses,
+        state: Option<&Workerd>,
+        trees: Option<Trees>,
+        sandbox: Option<&[String]>,
+    ) -> Result<()> {
         let Self { options, signals, data, secrets, .. } = self;
         signals.serving()?;
         let dashboard = Dashboard::of(options, &addresses.bot, secrets)?;
         ready::announce(options, addresses, &dashboard, secrets)?;
-        print_next_steps(addresses, &dashboard, state, data, trees.is_some(), self.began);
+        print_next_steps(addresses, &dashboard, state, data, sandbox, self.began);
         let guide = Guide {
             bot: addresses.bot.clone(),
             caller: secrets.caller().cloned(),
@@ -179,7 +188,6 @@ impl Up<'_> {
             dashboard,
             trees,
             code_host: addresses.code_host.clone(),
-            residents: addresses.residents.clone(),
             is_rehearsal: options.is_rehearsal(set),
         });
         talk(demo, guide, (*signals).clone());
@@ -192,7 +200,7 @@ fn print_next_steps(
     dashboard: &Dashboard,
     state: Option<&Workerd>,
     data: &DataDir,
-    logs_here: bool,
+    sandbox: Option<&[String]>,
     began: Instant,
 ) {
     println!("\nready in {:.1} s\n", began.elapsed().as_secs_f64());
@@ -211,8 +219,11 @@ fn print_next_steps(
         println!("  residents {}  (a container for each onboarded repository)", fleet.url());
     }
     println!("  data      {}", data.path().display());
-    if logs_here {
-        println!("  log       {}", data.log().display());
+    // The bot of a container has its own log, and runs no command.
+    let Some(sandbox) = sandbox else { return };
+    println!("  log       {}", data.log().display());
+    for (index, line) in sandbox.iter().enumerate() {
+        println!("  {:<9} {line}", if index == 0 { "sandbox" } else { "" });
     }
 }
 
@@ -269,13 +280,7 @@ impl Guide {
 }
 
 /// Serves until a signal comes or a part dies.
-fn watch(
-    signals: &Signals,
-    bot: &mut Bot,
-    mut state: Option<&mut Workerd>,
-    mut code_host: Option<&mut RehearsalHost>,
-    mut residents: Option<&mut ResidentSide>,
-) -> Result<()> {
+fn watch(signals: &Signals, bot: &mut Bot, mut state: Option<&mut Workerd>, hosts: &mut Hosts) -> Result<()> {
     while !signals.received() {
         if let Some(status) = bot.exited()? {
             bail!("the bot ended unexpectedly ({status}); end of its log:\n{}", bot.log_tail());
@@ -286,14 +291,7 @@ fn watch(
                 "\nThe state Worker ended unexpectedly (log: {log}). The bot continues, but its records are lost."
             );
         }
-        if code_host.take_if(|host| !host.is_running()).is_some() {
-            eprintln!(
-                "\nThe code host ended unexpectedly. The bot continues, without pull requests and clones."
-            );
-        }
-        if residents.take_if(|side| !side.is_running()).is_some() {
-            eprintln!("\nThe resident Worker ended unexpectedly. The bot continues on local working trees.");
-        }
+        hosts.report_ended();
         thread::sleep(LOOK);
     }
     eprintln!("\nstopping (again to stop at once)");

@@ -39,9 +39,9 @@ pub fn start_state(options: &Options, data: &DataDir, secrets: &Secrets, host: I
     Ok(workerd)
 }
 
-/// Builds and starts the edge Worker; its container also gets `variables` and outlives it.
+/// Builds and starts the edge Worker on a port; its container also gets `variables` and outlives it.
 pub fn start_edge(
-    options: &Options,
+    port: u16,
     data: &DataDir,
     secrets: &Secrets,
     bot: Bot,
@@ -63,7 +63,7 @@ pub fn start_edge(
     for (name, value) in variables {
         settings = settings.secret(name, value);
     }
-    settings.port = options.edge_port();
+    settings.port = port;
     // A container takes longer to start than a Worker, so its users wait for it.
     settings.awaits_health = false;
     let workerd = Workerd::start(&settings)?;

@@ -44,6 +44,7 @@ fn service_demonstrates_and_serves_until_stopped() {
     let bot = ready["bot"]["url"].as_str().unwrap();
     let health = ureq::get(format!("{bot}/healthz")).call().unwrap().body_mut().read_to_string().unwrap();
     assert!(health.contains(&ars_workerd::commit().unwrap()), "{health}");
+    shows_its_sandbox(&shown, &health);
     let ask = |name: &str| {
         post(
             &format!("{bot}/ingress"),
@@ -69,6 +70,14 @@ fn service_demonstrates_and_serves_until_stopped() {
     let log = fs::read_to_string(data.path().join("bot.log")).unwrap();
     assert!(log.contains("signed in") && !log.contains(&link), "{log}");
     assert!(!data.path().join("secrets.json").exists());
+}
+
+/// The start names the kind of sandbox, and what is missing where it is not the whole one.
+fn shows_its_sandbox(shown: &str, health: &str) {
+    let health: Value = serde_json::from_str(health).unwrap();
+    let (kind, network) = (health["sandbox"].as_str().unwrap(), health["network"].as_str().unwrap());
+    assert!(shown.contains(&format!("  sandbox   {kind}, network {network}\n")), "{shown}");
+    assert_eq!(shown.contains("skipped: bubblewrap: "), kind != "bubblewrap", "{shown}");
 }
 
 /// The code host has two pull requests, one with a review, and serves a new folder at once.
@@ -155,8 +164,12 @@ fn records_survive_a_second_start() {
     let page = get(&page, &[("authorization", &new)]).into_body();
     assert!(page.contains("Mend it."), "{page}");
 
+    let workerd = up.child_that_is("workerd");
+    // A program without the permission to read hides its memory and environment from its user.
+    let program = fs::metadata(format!("/proc/{}/exe", workerd.as_raw_nonzero())).unwrap();
+    assert_eq!(program.permissions().mode() & 0o777, 0o111);
     // Without the Worker the bot answers and names the consequence.
-    kill_process(up.child_that_is("workerd"), Signal::KILL).unwrap();
+    kill_process(workerd, Signal::KILL).unwrap();
     up.wait_until_said("The state Worker ended unexpectedly");
     let bot = again["bot"]["url"].as_str().unwrap();
     let asked = post(&format!("{bot}/ingress"), &ready["tokens"]["demo"]["token"], &json!({"text": "hello"}));
@@ -248,13 +261,9 @@ fn containers(engine: &Engine, ready: &Value) -> Vec<Container> {
     all
 }
 
-/// The demonstration works in a resident, and a folder on the code host is onboarded at once.
-#[test]
-fn demonstration_runs_in_a_resident() {
-    let data = data();
-    let mut up = Up::start(data.path(), &["--residents"]);
-    let shown = up.output_until("Serving until Ctrl-C");
-    let mut rest = shown.as_str();
+/// Returns the run of a demonstration that worked in a resident.
+fn shown_in_a_resident(shown: &str) -> String {
+    let mut rest = shown;
     for part in
         "── a warm environment|s  onboarding\n|s  onboarding  await-restores\n|s  onboarding  |s  warm\n|\
         ! resident · sample/tally · main@|✗ exit 1|▸ edit_file tally/split.py|git commit|\
@@ -265,9 +274,12 @@ fn demonstration_runs_in_a_resident() {
         let found = rest.split_once(part);
         rest = found.unwrap_or_else(|| panic!("{part:?} is missing or too early in:\n{shown}")).1;
     }
-    let ready = up.ready();
     let page = rest.lines().next().unwrap();
-    let run = page.rsplit('/').next().unwrap();
+    page.rsplit('/').next().unwrap().to_owned()
+}
+
+/// The stream and the record of a run in a resident.
+fn run_is_recorded(ready: &Value, run: &str) {
     let bearer = format!("Bearer {}", ready["bot"]["dashboard"]["token"].as_str().unwrap());
     let events = format!("{}/runs/{run}/events", ready["bot"]["url"].as_str().unwrap());
     let events = get(&events, &[("authorization", &bearer)]).into_body();
@@ -277,6 +289,45 @@ fn demonstration_runs_in_a_resident() {
     let wanted = json!({ "storeKey": "runs:default", "id": run });
     let record = post(&stored, &ready["state"]["token"], &wanted).1;
     assert_eq!(record["record"]["status"], "completed", "{record}");
+}
+
+/// The bot's container has no git, so each operation on a tree is one of the resident.
+#[test]
+fn resident_is_used_by_a_bot_in_a_container() {
+    let data = data();
+    let mut up = Up::start(data.path(), &["--containers", "--residents"]);
+    let shown = up.output_until("Serving until Ctrl-C");
+    let ready = up.ready();
+    assert_eq!(ready["bot"]["url"], ready["edge"]["url"], "there is no other way to the bot");
+    let run = shown_in_a_resident(&shown);
+    run_is_recorded(&ready, &run);
+    let api = format!("{}/api/v3/repos/sample/tally/pulls", ready["codeHost"]["git"].as_str().unwrap());
+    let read = |path: &str| -> Value {
+        serde_json::from_str(&get(&format!("{api}{path}"), &[]).into_body()).unwrap()
+    };
+    let pull = read("/1");
+    let link = format!("{}/runs/{run}", ready["edge"]["url"].as_str().unwrap());
+    assert!(pull["draft"] == true && pull["body"].as_str().unwrap().contains(&link), "{pull}");
+    let reviews = read("/1/reviews");
+    assert_eq!((reviews.as_array().unwrap().len(), &reviews[0]["state"]), (1, &json!("COMMENTED")));
+    assert_eq!(reviews[0]["commit_id"], pull["head"]["sha"]);
+
+    let engine = Engine::ensure(&|line| eprintln!("{line}")).unwrap();
+    assert!(matches!(containers(&engine, &ready).as_slice(), [bot] if bot.running));
+    up.signal(Signal::INT);
+    let (status, said) = up.end();
+    assert!(status.success() && !listens(&ready["resident"]["url"]), "{said}");
+    assert_eq!(containers(&engine, &ready), [], "{said}");
+}
+
+/// The demonstration works in a resident, and a folder on the code host is onboarded at once.
+#[test]
+fn demonstration_runs_in_a_resident() {
+    let data = data();
+    let mut up = Up::start(data.path(), &["--residents"]);
+    let shown = up.output_until("Serving until Ctrl-C");
+    let ready = up.ready();
+    run_is_recorded(&ready, &shown_in_a_resident(&shown));
 
     let (fleet, host) = (&ready["resident"], &ready["codeHost"]);
     let (url, tokens) = (fleet["url"].as_str().unwrap(), &fleet["tokens"]);
@@ -298,9 +349,50 @@ fn demonstration_runs_in_a_resident() {
     support::wait_until(|| !state().contains("\"onboarding\""));
     assert!(state().contains("\"warm\""), "{}", state());
 
+    work_survives_a_restart(data.path(), up, &ready);
+}
+
+/// The work of trees that no run of the bot released is in the snapshot of the end.
+fn work_survives_a_restart(data: &Path, up: Up, ready: &Value) {
+    let call = |ready: &Value, path: &str, thread: &str, more: &Value| {
+        let mut body = json!({ "resource": "repo:sample/tally", "threadKey": thread });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let url = format!("{}{path}", ready["resident"]["url"].as_str().unwrap());
+        let (status, answer) = post(&url, &ready["resident"]["tokens"]["operator"], &body);
+        assert!(status == 200 && answer["error"].is_null(), "{path}: {status} {answer}");
+        answer
+    };
+    let at_main = json!({ "refHint": "main" });
+    for thread in ["test:saved", "test:open"] {
+        call(ready, "/attach", thread, &at_main);
+        call(ready, "/exec", thread, &json!({ "command": "echo kept > note" }));
+    }
+    let run = json!({ "run": "a-run" });
+    call(ready, "/checkpoint", "test:saved", &run);
     up.signal(Signal::INT);
     let (status, said) = up.end();
-    assert!(status.success() && !listens(&fleet["url"]), "{said}");
+    assert!(status.success() && !listens(&ready["resident"]["url"]), "{said}");
+    assert!(said.contains("checkpoints are in the snapshots of 1"), "{said}");
+
+    let mut up = Up::start(data, &["--residents", "--no-demo"]);
+    let ready = up.ready();
+    call(&ready, "/attach", "test:saved", &at_main);
+    call(&ready, "/restore", "test:saved", &run);
+    let note = call(&ready, "/exec", "test:saved", &json!({ "command": "cat note" }));
+    assert_eq!(note["stdout"], "kept\n", "{note}");
+    let fleet = &ready["resident"];
+    let bearer = format!("Bearer {}", fleet["tokens"]["read"].as_str().unwrap());
+    let listed = get(&format!("{}/residents", fleet["url"].as_str().unwrap()), &[("authorization", &bearer)]);
+    let listed: Value = serde_json::from_str(listed.body()).unwrap();
+    let rows = listed["residents"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|one| one["live"]["threads"].as_array().unwrap());
+    let open = rows.into_iter().find(|row| row["threadKey"] == "test:open").unwrap();
+    assert!(open["evicted"] == true && open["checkpoint"].is_string(), "{open}");
+    up.signal(Signal::INT);
+    assert!(up.end().0.success());
 }
 
 #[test]

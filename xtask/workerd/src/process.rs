@@ -272,3 +272,41 @@ fn tail(log: &Path) -> String {
     let bytes = fs::read(log).unwrap_or_default();
     String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(LOG_TAIL_BYTES)..]).into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A user id without files; a plain user tests as itself.
+    const NOBODY: u32 = 65_534;
+
+    /// The program as the user to which the hiding applies.
+    fn as_plain_user(program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new(program);
+        if rustix::process::geteuid().is_root() {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        command
+    }
+
+    /// Whether another process of its user reads the environment of a process of this program.
+    fn is_readable(program: &Path) -> bool {
+        let mut hidden = as_plain_user(program).arg("60").env_clear().env("TOKEN", "s3cret").spawn().unwrap();
+        let path = format!("/proc/{}/environ", hidden.id());
+        let read = as_plain_user("/bin/cat").arg(path).stderr(Stdio::null()).output().unwrap();
+        hidden.kill().unwrap();
+        hidden.wait().unwrap();
+        String::from_utf8_lossy(&read.stdout).contains("s3cret")
+    }
+
+    #[test]
+    fn hidden_runtime_is_unreadable_for_its_user() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+        let program = folder.path().join("sleep");
+        fs::copy("/bin/sleep", &program).unwrap();
+        assert!(is_readable(&program), "the test shows nothing");
+        hide_memory(&program);
+        assert!(!is_readable(&program));
+    }
+}

@@ -12,6 +12,8 @@ use crate::{Source, Tree};
 const SHIPPED: [&str; 4] = ["shared/", "containers/", "durable-objects/", "workers/"];
 /// Crates in them that are not shipped.
 const NOT_SHIPPED: [&str; 1] = ["shared/testkit/"];
+/// Folders of measuring programs.
+const EXAMPLES: &str = "/examples/";
 /// Words in the name of a constant that is a limit.
 const WORDS: &str = "MAX MIN LIMIT TIMEOUT DEADLINE CAP ATTEMPTS EVERY INTERVAL LEASE RETENTION BUDGET";
 /// Milliseconds of a second.
@@ -58,6 +60,7 @@ pub fn limits(tree: &Tree) -> Vec<Constant> {
     let shipped = tree.sources.iter().filter(|source| {
         SHIPPED.iter().any(|folder| source.path.starts_with(folder))
             && !NOT_SHIPPED.iter().any(|folder| source.path.starts_with(folder))
+            && !source.path.contains(EXAMPLES)
             && !source.is_test_line(1)
     });
     shipped.flat_map(|source| of(source, &source.syntax.items)).collect()

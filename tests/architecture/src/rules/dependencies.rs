@@ -11,6 +11,8 @@ const BANNED_IN_SHARED: [&str; 7] =
     ["worker", "wasm-bindgen", "js-sys", "tokio", "axum", "reqwest", "rusqlite"];
 /// For tests only.
 const TESTKIT: &str = "shared/testkit";
+/// For tests of the daemon and of its users only.
+const RESIDENT_TESTKIT: &str = "containers/resident/testkit";
 /// Starts Workers for tests.
 const WORKERD: &str = "tests/workerd";
 /// The native adapter of the storage port.
@@ -60,7 +62,7 @@ fn may_use(from: &str, to: &str) -> bool {
     if to.starts_with("tests/") {
         return from.starts_with("tests/") && (to.starts_with(from) || to == WORKERD);
     }
-    if to == TESTKIT {
+    if to == TESTKIT || to == RESIDENT_TESTKIT {
         return from.starts_with("tests/");
     }
     let parts: Vec<_> = from.split('/').collect();
@@ -103,6 +105,8 @@ fn may_use(from: &str, to: &str) -> bool {
         ["containers", "bot", _] => {
             ["containers/bot/core", PORTS, TOOLS].contains(&to) || (is_logic(to) && to != SQL_NATIVE)
         }
+        // It implements what the daemon's caller supplies.
+        ["containers", "resident", "testkit"] => to == SANDBOXD,
         // The engine with the daemon in one process, without a part of the bot.
         ["containers", "resident", "local"] => to == SANDBOXD || is_logic(to),
         // It knows plans and the interface of their steps, and no part of the bot.
@@ -122,6 +126,7 @@ fn may_use(from: &str, to: &str) -> bool {
 fn may_test_with(from: &str, to: &str) -> bool {
     match to {
         TESTKIT => true,
+        RESIDENT_TESTKIT => from.starts_with("containers/resident/"),
         SQL_NATIVE => from.starts_with("shared/") || from.starts_with("containers/"),
         // Retries and tools are tested on the real adapters.
         "containers/bot/core" | TOOLS => from == "containers/bot/adapters",
@@ -159,7 +164,7 @@ mod tests {
         shared/container shared/proxy shared/sql-native shared/testkit durable-objects/platform durable-objects/stores \
         durable-objects/bot workers/state containers/bot/ports containers/bot/tools containers/bot/core \
         containers/bot/http containers/bot/adapters containers/bot/telemetry containers/bot/app \
-        containers/resident/sandboxd tests/workerd xtask";
+        containers/resident/sandboxd containers/resident/testkit tests/workerd xtask";
 
     fn breaches(from: &'static str, to: &'static str) -> Vec<Violation> {
         let uses = [to];
@@ -204,6 +209,8 @@ mod tests {
             ("containers/bot/app", "durable-objects/platform"),
             ("containers/resident/sandboxd", "containers/bot/ports"),
             ("containers/bot/core", "containers/resident/sandboxd"),
+            ("containers/resident/sandboxd", "containers/resident/testkit"),
+            ("containers/resident/testkit", "shared/testkit"),
             ("xtask", "containers/bot/app"),
         ];
         for (from, to) in wrong {
@@ -218,6 +225,15 @@ mod tests {
         assert!(check(&graph).is_empty());
         graph.members[0].tests_use.insert("containers/bot/app".into());
         assert_eq!(check(&graph).len(), 1);
+    }
+
+    #[test]
+    fn test_kit_of_residents_is_for_their_tests_only() {
+        for (from, breaches) in [("containers/resident/sandboxd", 0), ("containers/bot/core", 1)] {
+            let mut graph = planted(&[(from, &[]), (RESIDENT_TESTKIT, &[SANDBOXD])]);
+            graph.members[0].tests_use.insert(RESIDENT_TESTKIT.into());
+            assert_eq!(check(&graph).len(), breaches, "{from}");
+        }
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub fn meta(run: &RunHandle, model: &str) {
         sandbox: None,
         sandbox_skipped: None,
         network: None,
+        cgroup: None,
         tree: None,
     });
 }

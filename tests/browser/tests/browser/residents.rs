@@ -76,7 +76,7 @@ async fn resident_shows_runs_and_outages() {
             residents.fail(ResidentsError::Unreachable("connection refused".into()));
         }
         browser.wait("document.getElementById('connection').textContent === 'Residents do not answer'").await;
-        assert_eq!(browser.eval("document.querySelectorAll('.tree').length").await, 3);
+        assert_eq!(browser.eval("document.querySelectorAll('.tree').length").await, 4);
         browser.wait("document.getElementById('connection').textContent === 'Live'").await;
     })
     .await;

@@ -164,6 +164,18 @@ fn order_holds_on_workerd() {
     assert!(!worker.log().contains("fault"), "{}", worker.log());
 }
 
+fn former_secret_is_accepted(subject: &mut impl Subject) {
+    for (secret, status) in [(TOKEN, 200), ("the-former-one", 200), ("another-one", 401)] {
+        assert_eq!(read_with(subject, Some(&format!("Bearer {secret}"))), status, "{secret}");
+    }
+}
+
+#[test]
+fn rotation_accepts_both_secrets() {
+    former_secret_is_accepted(&mut Native::in_place_of("the-former-one"));
+    former_secret_is_accepted(&mut Workerd::in_place_of("the-former-one"));
+}
+
 #[test]
 fn worker_without_secret_serves_only_health() {
     for secret in [None, Some("")] {

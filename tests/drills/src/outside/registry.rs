@@ -1,5 +1,5 @@
 //! A registry of packages that stands in for the public ones.
-//! It has one package for npm, and the same for cargo.
+//! It has one package for npm, and the same for cargo and pip.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,6 +18,8 @@ use tokio::{net::TcpListener, task::AbortHandle};
 
 /// The package, which says hello.
 pub const PACKAGE: &str = "greeting";
+/// Its archive for pip.
+const WHEEL: &str = "greeting-1.0.0-py3-none-any.whl";
 
 /// The registry, until dropped.
 pub struct Registry {
@@ -51,7 +53,7 @@ impl Registry {
         self.served.lock().unwrap().clone()
     }
 
-    /// Returns the files of a repository that needs the package, by npm's lockfile and by cargo.
+    /// Returns the files of a repository that needs the package, by npm's lockfile, by cargo and by pip.
     pub fn dependents(&self) -> Vec<(&'static str, String)> {
         let port = self.port;
         let root = format!(r#"{{"name":"app","version":"1.0.0","dependencies":{{"{PACKAGE}":"1.0.0"}}}}"#);
@@ -70,6 +72,7 @@ impl Registry {
             ("package-lock.json", lock),
             ("rust/.cargo/config.toml", source),
             ("rust/Cargo.toml", manifest),
+            ("requirements.txt", format!("{PACKAGE} @ http://localhost:{port}/{WHEEL}\n")),
         ]
     }
 }
@@ -105,6 +108,7 @@ fn fill(folder: &Path, port: u16) {
     write("package/package.json", &package);
     write("package/index.js", "module.exports = 'hello';\n");
     pack(folder, "package", &format!("{PACKAGE}-1.0.0.tgz"));
+    pack_wheel(folder);
     let versioned = format!("{PACKAGE}-1.0.0");
     let manifest = format!("[package]\nname = \"{PACKAGE}\"\nversion = \"1.0.0\"\nedition = \"2021\"\n");
     write(&format!("{versioned}/Cargo.toml"), &manifest);
@@ -117,6 +121,28 @@ fn fill(folder: &Path, port: u16) {
     );
     write(&format!("index/gr/ee/{PACKAGE}"), &format!("{line}\n"));
     write("index/config.json", &format!(r#"{{"dl":"http://localhost:{port}/{{crate}}-{{version}}.crate"}}"#));
+}
+
+/// Packs the package for pip.
+fn pack_wheel(folder: &Path) {
+    let about = format!("{PACKAGE}-1.0.0.dist-info");
+    let parts = [
+        (format!("{PACKAGE}.py"), "TEXT = 'hello'\n".to_owned()),
+        (format!("{about}/METADATA"), format!("Metadata-Version: 2.1\nName: {PACKAGE}\nVersion: 1.0.0\n")),
+        (
+            format!("{about}/WHEEL"),
+            "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n".to_owned(),
+        ),
+        (
+            format!("{about}/RECORD"),
+            format!("{PACKAGE}.py,,\n{about}/METADATA,,\n{about}/WHEEL,,\n{about}/RECORD,,\n"),
+        ),
+    ];
+    std::fs::create_dir_all(folder.join(&about)).unwrap();
+    for (name, text) in parts {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    output(folder, "python3", &["-m", "zipfile", "-c", WHEEL, &format!("{PACKAGE}.py"), &about]);
 }
 
 fn pack(folder: &Path, source: &str, archive: &str) {

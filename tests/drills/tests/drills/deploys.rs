@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use ars_testkit::Reply;
+use ars_testkit::{Reply, github::FakeGitHub};
 use ars_tests_drills::{Coding, Machine, Traces, answers, until};
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::{
     PROGRAM,
     checks::{only_record, work_is_done},
+    friction::{CALL_IT, MISSING_TOOL, file_all, filing_on},
     kills::{lapse, over},
 };
 
@@ -60,17 +61,25 @@ async fn long_run_survives_ten_deployments() {
     assert!(traces.commands.iter().all(|(_, is_unknown)| !is_unknown), "{:?}", traces.commands);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn interrupted_command_is_not_repeated() {
-    let machine = Machine::new(PROGRAM, |body| match answers(body) {
+/// Waits for a file. Then it calls a tool that is missing, which another request does at once.
+fn waiting(body: &Value) -> Reply {
+    let is_other = body["messages"].to_string().contains(CALL_IT.trim_start_matches("agent:general "));
+    match answers(body) + usize::from(is_other) {
         0 => {
             let command =
                 format!("touch begun; while [ ! -e go ]; do sleep 0.02; done; {}", Coding::command(0));
             Reply::tool("bash", json!({ "command": command }))
         }
+        1 => Reply::tool(MISSING_TOOL, json!({})),
         _ => Reply::text("It was cut off."),
-    })
-    .await;
+    }
+}
+
+/// The record of the killed run blames no tool for the kill, and its other friction is found.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn interrupted_command_is_not_repeated() {
+    let github = FakeGitHub::start().await;
+    let machine = Machine::with(PROGRAM, filing_on(&github), waiting).await;
     let mut bot = machine.bot().await;
     let asked = bot.ask(&json!({ "text": "wait", "async": true }));
     until("the command begins", || machine.path_in_tree("begun").is_some()).await;
@@ -83,11 +92,11 @@ async fn interrupted_command_is_not_repeated() {
     lapse(&machine).await;
     let mut next = machine.bot().await;
     over(&machine).await;
-    next.terminate().await;
-
     let record = only_record(&machine).unwrap();
     assert_eq!(record["status"], "completed");
     assert_eq!(Traces::of(&machine).commands, [("turn 0".to_owned(), true)]);
+    file_all(&machine, &next, &github).await;
+    next.terminate().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

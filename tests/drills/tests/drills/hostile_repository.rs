@@ -7,26 +7,23 @@
 
 use std::{
     collections::BTreeSet,
-    fs,
+    fs::{self, Permissions},
     net::TcpListener,
+    os::unix::fs::PermissionsExt as _,
     path::PathBuf,
     process::{Child, Command},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
-    time::Duration,
 };
 
 use ars_bot_adapters::sandbox::trusted;
-use ars_testkit::Reply;
+use ars_testkit::{Reply, leave_out};
 use ars_tests_drills::{
     Bot, Machine, PACKAGE, Registry, Setup, answers, results, secrets, shown_with, until,
 };
 use rustix::process::geteuid;
 use serde_json::json;
+use tempfile::TempDir;
 
-use crate::{PROGRAM, kills::over};
+use crate::{PROGRAM, kills::over, probes::Prober};
 
 /// The content of everything that no attack may read or change. No script contains it.
 const CANARY: &str = "canary-of-the-machine";
@@ -36,8 +33,8 @@ const REACHED: &str = "reached-it";
 const NOBODY: u32 = 65_534;
 /// An argument by which processes that outlived their command are found.
 const SURVIVOR: &str = "98764";
-/// Longest that the probe may take.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The memory of a run in a control group.
+const RUN_MEMORY_BYTES: u64 = 512 << 20;
 /// The start of each script.
 /// `$data` is the data directory of the bot, `$machine` the folder around it, with its home.
 const PREAMBLE: &str = "tree=$(pwd -P); data=${tree%/workspaces/*}; machine=${data%/*}; word=canary; word=$word-of\n\
@@ -109,15 +106,17 @@ const ATTACKS: &[(&str, &str, bool)] = &[
         false,
     ),
     (
-        // A limit of thousands would be met by this test's own processes too late, and by the machine before.
+        // A limit of thousands is not used up: its processes would fill this machine first.
         "forks",
-        r#"most=$(bash -c 'ulimit -u'); [ "$most" = unlimited ] && [ "$(id -u)" != 0 ] && reached
-        [ "$(id -u)" = 0 ] || [ "$most" -gt 1024 ] || perl -e 'for (1..1100) { defined(my $p = fork) or exit 0; $p or do { sleep 60; exit } } print "reached", "-it\n"'"#,
+        r#"[ "$(bash -c 'ulimit -u')" = unlimited ] && [ "$(id -u)" != 0 ] && reached; true"#,
         false,
     ),
     (
+        // A process obtains half of its limit, so the limit refuses the rest.
         "memory",
-        r#"perl -e '$x = "x" x (1 << 46); print "reached", "-it\n"'
+        r#"map() { perl -MPOSIX -e 'exit(syscall((POSIX::uname())[4] eq "x86_64" ? 9 : 222, 0, 0 + $ARGV[0], 3, 34, -1, 0) == -1)' $1; }
+        most=$(ulimit -d); [ "$most" -gt 0 ] || reached
+        map $((most * 512)) || reached; map $((most * 1024 + (64 << 20))) && reached
         echo 0 > /proc/self/oom_score_adj; grep -qx 1000 /proc/self/oom_score_adj || reached
         for place in / /dev; do echo x > $place/hostile && reached; done
         echo x > /dev/shm/x && [ "$(df -k --output=size /dev/shm | tail -1)" -gt 1048576 ] && reached; true"#,
@@ -143,9 +142,27 @@ const ATTACKS: &[(&str, &str, bool)] = &[
     ("tree", r#"cd ..; mv tree away && ln -s / tree; rmdir home && ln -s / home; true"#, true),
 ];
 
+/// Processes that fill their memory together, each less than the limit of a run, and end when all have.
+/// They are tried only where a run has a control group.
+const FILL: &str = r#"mkdir filled; for n in 1 2 3 4; do
+    perl -e 'vec(my $x, 160 << 20, 8) = 1; mkdir "filled/$ARGV[0]"; sleep 1 until 4 == (() = glob "filled/*")' $n &
+    done; wait; [ "$(ls filled | wc -l)" = 4 ] && echo reached"-it""#;
+/// The words of a result whose run reached its limit of memory.
+const FILL_ENDED: &str = "memory limit of a run was reached";
+
+/// A fork bomb, which is tried only where a run has a control group.
+/// Elsewhere, as root, it would use up the processes of the machine.
+const BOMB: &str = "perl -e 'while (1) { fork }'";
+/// The words of a result whose run reached its limit of processes and was killed.
+const BOMB_ENDED: &str = "process limit of a run was reached";
+
 /// The suites of an honest repository: the program that each needs, and its command.
 const HONEST: &[(&str, &str)] = &[
-    ("python3", "/usr/bin/python3 -m unittest -q test_app"),
+    (
+        "/usr/bin/pip3",
+        "unset NO_PROXY no_proxy; /usr/bin/python3 -m pip install -q --target deps -r requirements.txt && \
+         PYTHONPATH=deps /usr/bin/python3 -m unittest -q test_app",
+    ),
     ("npm", "unset NO_PROXY no_proxy npm_config_noproxy; npm ci --no-audit --no-fund && node --test"),
     ("cargo", "unset NO_PROXY no_proxy; cd rust && cargo test -q"),
 ];
@@ -159,8 +176,11 @@ fn repository(port: u16, registry: &Registry) -> Vec<(&'static str, String)> {
         let path: &'static str = Box::leak(format!("attacks/{name}.sh").into_boxed_str());
         files.push((path, format!("{PREAMBLE}{script}\n")));
     }
-    let python = "import subprocess, tempfile, unittest\n\nclass App(unittest.TestCase):\n    def test_app(self):\n        \
-        with tempfile.TemporaryFile() as file:\n            file.write(subprocess.check_output(['echo', 'x']))\n";
+    let python = format!(
+        "import subprocess, tempfile, unittest, {PACKAGE}\n\nclass App(unittest.TestCase):\n    def test_app(self):\n        \
+        self.assertEqual({PACKAGE}.TEXT, 'hello')\n        \
+        with tempfile.TemporaryFile() as file:\n            file.write(subprocess.check_output(['echo', 'x']))\n"
+    );
     let node = format!(
         "const test = require('node:test');\nconst {{ execSync }} = require('node:child_process');\n\
          test('app', () => {{ if (String(execSync('echo x')) !== 'x\\n' || require('{PACKAGE}') !== 'hello') throw new Error(); }});\n"
@@ -169,7 +189,7 @@ fn repository(port: u16, registry: &Registry) -> Vec<(&'static str, String)> {
     let rest = [
         ("Makefile", makefile),
         ("port", port.to_string()),
-        ("test_app.py", python.to_owned()),
+        ("test_app.py", python),
         ("test/app.test.js", node),
         ("rust/src/lib.rs", rust),
     ];
@@ -180,58 +200,44 @@ fn repository(port: u16, registry: &Registry) -> Vec<(&'static str, String)> {
 /// The kinds of sandbox that work here. A missing one is named in the output.
 fn kinds() -> Vec<&'static str> {
     if trusted("bwrap").is_none() {
-        eprintln!("SKIPPED: the drill under bubblewrap, which is not installed");
+        leave_out("the drill under bubblewrap, which is not installed");
         return vec!["landlock"];
     }
     vec!["bubblewrap", "landlock"]
 }
 
 /// Returns whether commands find a program on this machine.
-/// Cargo is in the home of root, which others cannot open.
-fn is_found(program: &str, user: Option<u32>) -> bool {
-    let is_open = user.is_none() || program != "cargo";
-    let is_found = is_open
-        && Command::new("sh")
-            .args(["-c", &format!("command -v {program}")])
-            .output()
-            .unwrap()
-            .status
-            .success();
-    if !is_found {
-        eprintln!("SKIPPED: the honest suite of {program}, which this user does not have");
+fn is_found(program: &str) -> bool {
+    let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output().unwrap();
+    if !found.status.success() {
+        leave_out(&format!("the honest suite of {program}, which this machine does not have"));
     }
-    is_found
+    found.status.success()
 }
 
-/// Asks `/healthz` until it is dropped. Each question must be answered.
-struct Prober {
-    is_over: Arc<AtomicBool>,
-    answered: Arc<AtomicUsize>,
-    asking: tokio::task::JoinHandle<()>,
-}
+/// The Rust toolchain at a place that others can open. That of root is in its home.
+struct Toolchain(TempDir);
 
-impl Prober {
-    fn start(bot: &Bot) -> Self {
-        let url = format!("{}/healthz", bot.url().unwrap());
-        let (is_over, answered) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
-        let (stop, count) = (Arc::clone(&is_over), Arc::clone(&answered));
-        let asking = tokio::spawn(async move {
-            let client = reqwest::Client::builder().timeout(PROBE_TIMEOUT).build().unwrap();
-            let mut interval = tokio::time::interval(Duration::from_millis(50));
-            while !stop.load(Ordering::Relaxed) {
-                interval.tick().await;
-                assert_eq!(client.get(&url).send().await.unwrap().status(), 200);
-                count.fetch_add(1, Ordering::Relaxed);
-            }
-        });
-        Self { is_over, answered, asking }
+impl Toolchain {
+    /// Returns `None` without a toolchain. Its files are links, because a copy would fill the disk.
+    fn for_others() -> Option<Self> {
+        let printed = Command::new("rustc").args(["--print", "sysroot"]).output().ok()?;
+        let own = PathBuf::from(String::from_utf8(printed.stdout).ok()?.trim());
+        // The private /tmp of a sandbox would hide it there.
+        let place = tempfile::tempdir_in("/var/tmp").unwrap();
+        fs::set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
+        for folder in ["bin", "lib"] {
+            let copied = |how: &str| {
+                let from = own.join(folder);
+                Command::new("cp").arg(how).arg(from).arg(place.path()).status().unwrap().success()
+            };
+            assert!(copied("-al") || copied("-a"), "{folder}");
+        }
+        Some(Self(place))
     }
 
-    /// Returns the number of answers.
-    async fn end(self) -> usize {
-        self.is_over.store(true, Ordering::Relaxed);
-        self.asking.await.unwrap();
-        self.answered.load(Ordering::Relaxed)
+    fn programs(&self) -> String {
+        self.0.path().join("bin").display().to_string()
     }
 }
 
@@ -243,23 +249,30 @@ struct Ground {
     registry: Registry,
     bystander: Child,
     _listener: TcpListener,
+    _toolchain: Option<Toolchain>,
 }
 
 impl Ground {
     /// `commands` are the calls of the model, by the request.
-    async fn make(kind: &str, user: Option<u32>, commands: [(&'static str, Vec<String>); 2]) -> Self {
+    async fn make(kind: &str, user: Option<u32>, commands: Vec<(&'static str, Vec<String>)>) -> Self {
         let (listener, registry) = (TcpListener::bind("127.0.0.1:0").unwrap(), Registry::start().await);
         let mut environment = Vec::new();
+        // Without a sandbox no suite runs.
+        let toolchain = user.filter(|_| kind != "none").and_then(|_| Toolchain::for_others());
         if user.is_some() {
-            // The tools in the home of root are closed to others.
-            environment.push(("PATH", "/usr/local/bin:/usr/bin:/bin".to_owned()));
+            let programs = toolchain.as_ref().map(|toolchain| format!(":{}", toolchain.programs()));
+            environment
+                .push(("PATH", format!("/usr/local/bin:/usr/bin:/bin{}", programs.unwrap_or_default())));
         } else if let Ok(home) = std::env::var("HOME") {
             let rustup = std::env::var("RUSTUP_HOME").unwrap_or(format!("{home}/.rustup"));
             environment.push(("RUSTUP_HOME", rustup));
         }
         let egress = match kind {
             "none" => String::new(),
-            _ => format!("[sandbox.egress]\nallow = [\"localhost:{}\"]\n", registry.port()),
+            _ => format!(
+                "[sandbox.limits]\nmemoryBytes = {RUN_MEMORY_BYTES}\n[sandbox.egress]\nallow = [\"localhost:{}\"]\n",
+                registry.port()
+            ),
         };
         let setup = Setup {
             files: repository(listener.local_addr().unwrap().port(), &registry),
@@ -296,7 +309,7 @@ impl Ground {
         let bot = machine.bot().await;
         let health = bot.read("/healthz").await;
         assert!(health.contains(&format!("\"{kind}\"")), "{health}");
-        Self { machine, bot, registry, bystander, _listener: listener }
+        Self { machine, bot, registry, bystander, _listener: listener, _toolchain: toolchain }
     }
 
     /// Runs the commands that a request names, in a new thread. Returns their results.
@@ -362,10 +375,13 @@ fn targets(names: &[&str]) -> Vec<String> {
 
 async fn drill(kind: &'static str, user: Option<u32>) {
     let names: Vec<_> = ATTACKS.iter().map(|(name, ..)| *name).collect();
-    let honest: Vec<_> = HONEST.iter().filter(|(program, _)| is_found(program, user)).collect();
+    let honest: Vec<_> = HONEST.iter().filter(|(program, _)| is_found(program)).collect();
     let suites = honest.iter().map(|(_, command)| (*command).to_owned()).collect();
-    let commands = [("run the tests", targets(&names)), ("be honest", suites)];
+    let [bomb, fill] = [BOMB, FILL].map(|command| vec![command.to_owned()]);
+    let attacks = ("run the tests", targets(&names));
+    let commands = vec![attacks, ("be honest", suites), ("drop a bomb", bomb), ("fill the memory", fill)];
     let mut ground = Ground::make(kind, user, commands).await;
+    let idle = Prober::idle(&ground.bot).await;
     let prober = Prober::start(&ground.bot);
 
     let (run, reported) = ground.run("run the tests").await;
@@ -384,13 +400,38 @@ async fn drill(kind: &'static str, user: Option<u32>) {
         assert!(!is_error && !said.contains("exit 1"), "{kind}: {program}: {said}");
     }
     let served = ground.registry.served();
-    for (program, file) in [("npm", "greeting-1.0.0.tgz"), ("cargo", "greeting-1.0.0.crate")] {
+    for (program, file) in [
+        ("/usr/bin/pip3", "greeting-1.0.0-py3-none-any.whl"),
+        ("npm", "greeting-1.0.0.tgz"),
+        ("cargo", "greeting-1.0.0.crate"),
+    ] {
         let is_expected = honest.iter().any(|(name, _)| *name == program);
         assert_eq!(served.iter().any(|path| path == file), is_expected, "{kind}: {served:?}");
     }
+    let has_groups = !ground.bot.read("/healthz").await.contains("\"cgroup\":\"none\"");
+    // Root can make groups in each hierarchy of version 1.
+    assert!(
+        has_groups || user.is_some() || !fs::exists("/sys/fs/cgroup/pids/cgroup.procs").unwrap(),
+        "{kind}"
+    );
+    if has_groups {
+        for (words, reason) in [("drop a bomb", BOMB_ENDED), ("fill the memory", FILL_ENDED)] {
+            let (_, ended) = ground.run(words).await;
+            let said = &ended[0].1;
+            assert!(said.starts_with("exit 137:") && said.contains(reason), "{kind}: {said}");
+            assert!(!said.contains(REACHED), "{kind}: {said}");
+        }
+    } else {
+        eprintln!("SKIPPED: the fork bomb and full memory, because this bot can make no control group");
+    }
     let probes = prober.end().await;
-    eprintln!("{kind}: {} attacks, {} honest suites, {probes} probes answered", names.len(), honest.len());
-    assert!(probes > names.len());
+    eprintln!(
+        "{kind}: {} attacks, {} honest suites; under attack {probes}; idle {idle}",
+        names.len(),
+        honest.len()
+    );
+    assert!(probes.count() > names.len());
+    probes.assert_usual(&idle);
     assert!(ground.changed_by().is_empty(), "{kind}");
     ground.bot.terminate().await;
 }
@@ -424,11 +465,13 @@ async fn hostile_repository_of_a_plain_user_is_confined() {
 async fn attacks_succeed_without_a_sandbox() {
     let names: Vec<_> =
         ATTACKS.iter().filter(|(.., is_control)| *is_control).map(|(name, ..)| *name).collect();
-    let commands = [("run the tests", targets(&names)), ("be honest", Vec::new())];
+    let commands = vec![("run the tests", targets(&names)), ("fill the memory", vec![FILL.to_owned()])];
     let mut ground = Ground::make("none", plain_user(), commands).await;
     let (_, reported) = ground.run("run the tests").await;
     let succeeded: BTreeSet<_> = shown_by(&names, &reported).union(&ground.changed_by()).copied().collect();
     let expected: BTreeSet<_> = names.iter().copied().collect();
     assert_eq!(succeeded, expected, "{reported:#?}");
+    let (_, filled) = ground.run("fill the memory").await;
+    assert!(filled[0].1.contains(REACHED), "{filled:?}");
     ground.bot.terminate().await;
 }

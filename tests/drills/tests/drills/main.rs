@@ -9,12 +9,14 @@ mod canaries;
 mod checks;
 mod children;
 mod deploys;
+mod friction;
 mod hostile;
 mod hostile_repository;
 mod idempotency;
 mod kills;
 mod overload;
 mod points;
+mod probes;
 mod queue;
 mod searched;
 

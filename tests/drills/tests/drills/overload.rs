@@ -3,28 +3,21 @@
 
 use std::{net::SocketAddr, time::Duration};
 
+use ars_raw_http::overload::{CLIENTS, IDENTIFIERS, LONG, TEXT, UNFINISHED, Unfinished, quantile};
 use ars_testkit::Reply;
 use ars_tests_drills::{Bot, Machine, Setup, TIMEOUT, secrets};
 use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
-use tokio::{
-    io::AsyncWriteExt as _,
-    net::{TcpSocket, TcpStream},
-    time::Instant,
-};
+use tokio::{task::spawn_blocking, time::Instant};
 
 use crate::{PROGRAM, hostile_repository::plain_user, kills::over};
 
 /// Clients with a token of their own.
-const CLIENTS: usize = 199;
+const OTHERS: usize = CLIENTS - 1;
 /// Requests of the greedy client.
 const GREEDY: usize = 150;
 /// Requests at once: of the greedy client, and of all others together.
 const AT_ONCE: [usize; 2] = [24, 12];
-/// Addresses from which connections are opened that never finish a request, and their number from each.
-const PEERS: [usize; 2] = [40, 250];
-/// Bytes of an identifier.
-const LONG: usize = 600_000;
 
 /// An answer to a request.
 struct Answered {
@@ -42,7 +35,7 @@ fn token(client: usize) -> String {
 /// The tokens of the clients beside that of the greedy one.
 fn tokens() -> String {
     let mut tokens = json!({ secrets::INGRESS: { "subject": "greedy" } });
-    for client in 0..CLIENTS {
+    for client in 0..OTHERS {
         tokens[token(client)] = json!({ "subject": token(client) });
     }
     tokens.to_string()
@@ -69,7 +62,7 @@ async fn ask(client: &reqwest::Client, bot: &Bot, token: &str, body: Value) -> A
 async fn ask_greedily(client: &reqwest::Client, bot: &Bot, round: &str) -> Vec<Answered> {
     let asked = (0..GREEDY).map(async |number| {
         let thread = format!("greedy-{round}-{number}");
-        let body = json!({ "text": "agent:general question", "thread": thread, "async": true });
+        let body = json!({ "text": TEXT, "thread": thread, "async": true });
         ask(client, bot, secrets::INGRESS, body).await
     });
     stream::iter(asked).buffer_unordered(AT_ONCE[0]).collect().await
@@ -77,18 +70,16 @@ async fn ask_greedily(client: &reqwest::Client, bot: &Bot, round: &str) -> Vec<A
 
 /// Asks by every client once, each in a separate thread.
 async fn ask_by_all(client: &reqwest::Client, bot: &Bot, round: &str) -> Vec<Answered> {
-    let asked = (0..CLIENTS).map(async |number| {
+    let asked = (0..OTHERS).map(async |number| {
         let thread = format!("{round}-{number}");
-        let body = json!({ "text": "agent:general question", "thread": thread, "async": true });
+        let body = json!({ "text": TEXT, "thread": thread, "async": true });
         ask(client, bot, &token(number), body).await
     });
     stream::iter(asked).buffer_unordered(AT_ONCE[1]).collect().await
 }
 
 fn p99(answered: &[Answered]) -> Duration {
-    let mut took: Vec<_> = answered.iter().map(|answered| answered.took).collect();
-    took.sort_unstable();
-    took[took.len() * 99 / 100]
+    quantile(answered.iter().map(|answered| answered.took).collect(), 99)
 }
 
 /// Prints how much longer the others wait under a load.
@@ -142,32 +133,20 @@ async fn unfinished_requests_do_not_block_others() {
     assert_accepted(&idle);
     over(&machine).await;
     let address: SocketAddr = bot.url().unwrap().trim_start_matches("http://").parse().unwrap();
-    let [peers, of_each] = PEERS;
-    let opened = (0..peers * of_each).map(|number| open(address, number % peers));
-    let held: Vec<_> =
-        stream::iter(opened).buffer_unordered(64).filter_map(async |open| open).collect().await;
-    assert!(held.len() > peers * of_each / 8, "{} connections", held.len());
+    let held = spawn_blocking(move || Unfinished::open(address, UNFINISHED)).await.unwrap();
+    let [peers, of_each] = UNFINISHED;
+    assert!(held.opened() > peers * of_each / 8, "{} connections", held.opened());
 
     assert!(bot.read("/healthz").await.contains("\"ok\":true"));
     // New connections: those of the first round are open already.
     let client = reqwest::Client::new();
     let (_, answered) = tokio::join!(ask_greedily(&client, &bot, "held"), ask_by_all(&client, &bot, "held"));
     assert_accepted(&answered);
-    eprintln!("{} requests begun, {} connections not refused", peers * of_each, held.len());
+    eprintln!("{} requests begun, {} connections not refused", peers * of_each, held.opened());
     report("unfinished requests and the greedy client", &idle, &answered);
     drop(held);
     over(&machine).await;
     assert!(bot.terminate().await.success());
-}
-
-/// Opens a connection from the address of this peer, and sends a part of a request.
-/// Returns `None` if it was refused.
-async fn open(bot: SocketAddr, peer: usize) -> Option<TcpStream> {
-    let socket = TcpSocket::new_v4().unwrap();
-    socket.bind(SocketAddr::from(([127, 0, 1, u8::try_from(peer + 1).unwrap()], 0))).unwrap();
-    let mut stream = socket.connect(bot).await.ok()?;
-    stream.write_all(b"POST /ingress HTTP/1.1\r\nHost: x\r\n").await.ok()?;
-    Some(stream)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -176,8 +155,8 @@ async fn oversize_identifiers_are_rejected() {
     let mut bot = machine.bot().await;
     let client = reqwest::Client::new();
     let long = "x".repeat(LONG);
-    for field in ["channel", "thread"] {
-        let mut body = json!({ "text": "agent:general question" });
+    for field in IDENTIFIERS {
+        let mut body = json!({ "text": TEXT });
         body[field] = json!(long);
         let answered = ask(&client, &bot, secrets::INGRESS, body).await;
         let text = answered.body.to_string();

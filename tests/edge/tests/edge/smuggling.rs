@@ -7,8 +7,9 @@ use ars_tests_edge::{Arrival, Recorder, attempts, edge_before, send};
 const CANARY: &str = "canary-5b1d0c";
 
 /// The fields that only the edge may set, in one spelling.
-const KEPT: [&str; 10] = [
+const KEPT: [&str; 11] = [
     "x-ars-restart-subject",
+    "x-ars-edge-secret",
     "tracestate",
     "baggage",
     "b3",

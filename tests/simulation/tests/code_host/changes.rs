@@ -1,12 +1,13 @@
 //! Coding runs: commits, push, draft pull request, evidence.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use ars_auth::Restrictions;
 use ars_testkit::github::Fault;
+use ars_types::StopMode;
 use serde_json::json;
 
-use crate::support::{Move, World, bash, world, world_with};
+use crate::support::{Move, World, bash, fake_host, plain_adapter, trees, world, world_of, world_with};
 
 const ASK: &str = "agent:coding repo:acme/app mend it";
 
@@ -69,6 +70,8 @@ async fn coding_run_opens_a_draft_with_evidence() {
         (2, &json!("neutral")),
         "nothing ran at the new head"
     );
+    let body = world.fake.item("acme/app", 1).body;
+    assert!(body.contains("Not verified at this head:\n\n- test has no result: `make test`"), "{body}");
     // A question without a change writes nothing.
     world.script(vec![Move::Say("Because.")]);
     assert_eq!(world.ask("t", "agent:coding why?").await, "Because.");
@@ -100,6 +103,17 @@ async fn commits_without_description_get_a_compare_url() {
     let url = format!("{}/acme/app/compare/main...{branch}?expand=1", world.fake.url());
     assert!(reply.contains(&url), "{reply}");
     assert!(world.fake.repository("acme/app").items.is_empty());
+}
+
+/// A command may push where the configuration allows it.
+/// It leaves a remote-tracking branch in the tree.
+#[tokio::test]
+async fn branch_pushed_by_the_agent_gets_a_draft() {
+    let pushed = bash("git update-ref refs/remotes/origin/ars/r1/own HEAD");
+    let world = world(vec![commit("two"), pushed, describe("Add two"), Move::Say("Done.")]).await;
+    let reply = world.ask("t", ASK).await;
+    assert!(reply.contains("Draft pull request #1: "), "{reply}");
+    assert_eq!(branches(&world), [world.pull(1).head]);
 }
 
 #[tokio::test]
@@ -159,4 +173,98 @@ async fn closed_repository_is_refused_before_any_call() {
         assert!(reply.contains("may not"), "{reply}");
     }
     assert!(world.fake.targets().is_empty(), "{:?}", world.fake.targets());
+}
+
+#[tokio::test]
+async fn repository_without_drafts_gets_an_ordinary_one() {
+    let world = world(vec![commit("two"), describe("Fix"), Move::Say("Done.")]).await;
+    world.fake.change("acme/app", |repository| repository.has_no_drafts = true);
+    let reply = world.ask("t", ASK).await;
+    assert!(
+        reply.contains("Pull request #1, an ordinary one with a title that marks it as a draft"),
+        "{reply}"
+    );
+    let item = world.fake.item("acme/app", 1);
+    assert!(item.title == "[Draft] Fix" && item.body.contains("This is a draft of the service."), "{item:?}");
+    assert!(!world.pull(1).is_draft);
+    world.assert_restrained();
+    // The mark stays until a person removes it.
+    for (line, mark) in [("three", "[Draft] "), ("four", "")] {
+        world.fake.change("acme/app", |repository| {
+            let item = repository.items.get_mut(&1).unwrap();
+            item.title = format!("{mark}A person's title");
+        });
+        world.script(vec![commit(line), describe("Better"), Move::Say("Done.")]);
+        assert!(world.ask("t", ASK).await.contains("Pull request #1 was updated: "));
+        assert_eq!(world.fake.item("acme/app", 1).title, format!("{mark}Better"));
+    }
+}
+
+#[tokio::test]
+async fn failure_of_git_is_reported() {
+    let world = world(vec![commit("two"), bash("echo broken > .git/HEAD"), Move::Say("Done.")]).await;
+    let reply = world.ask("t", ASK).await;
+    assert!(reply.starts_with("Done.\n\nNo commits were pushed: `git status` failed"), "{reply}");
+    assert!(world.events().contains("No commits were pushed: "), "the record has it too");
+    assert!(branches(&world).is_empty());
+}
+
+#[tokio::test]
+async fn soft_stop_publishes_the_commits() {
+    let end = Move::Stop(StopMode::Soft, Box::new(bash("true")));
+    let world = world(vec![commit("two"), describe("Fix"), end, Move::Say("Half of it.")]).await;
+    let reply = world.ask("t", ASK).await;
+    assert!(
+        reply.contains("Stopped early on request.") && reply.contains("Draft pull request #1: "),
+        "{reply}"
+    );
+    assert_eq!(world.fake.git("acme/app", &["show", &format!("{}:a.txt", world.pull(1).head)]), "two\n");
+}
+
+#[tokio::test]
+async fn hard_stop_pushes_nothing_and_names_the_commits() {
+    let end = Move::Stop(StopMode::Hard, Box::new(bash("true")));
+    let world = world(vec![commit("two"), describe("Fix"), end]).await;
+    world.ask("t", ASK).await;
+    let events = world.events();
+    assert!(
+        events.contains("1 commit of this run was not pushed") && events.contains("refs/ars/"),
+        "{events}"
+    );
+    assert!(branches(&world).is_empty() && world.fake.repository("acme/app").items.is_empty());
+    assert!(!world.fake.targets().iter().any(|target| target.contains("git-receive-pack")));
+    // A further request continues with them.
+    world.script(vec![describe("Fix"), Move::Say("Done.")]);
+    assert!(world.ask("t", ASK).await.contains("Draft pull request #1: "));
+}
+
+/// The host lets only apps write check runs.
+#[tokio::test]
+async fn plain_token_lacks_the_check_run() {
+    let (fake, folder) = (fake_host().await, tempfile::tempdir().unwrap());
+    let host = plain_adapter(&fake);
+    let workspaces = Arc::new(trees(folder.path(), &host));
+    let moves = vec![commit("two"), describe("Fix"), Move::Say("Done.")];
+    let world = world_of(moves, Restrictions::default(), (fake, host, folder), workspaces);
+    let reply = world.ask("t", ASK).await;
+    assert!(reply.contains("Draft pull request #1: "), "{reply}");
+    let missing = "Its check run was not written: this needs a GitHub App; a plain token is configured.";
+    assert!(reply.ends_with(missing), "{reply}");
+}
+
+#[tokio::test]
+async fn commands_of_the_repositorys_table_are_evidence() {
+    let world = world(vec![
+        bash("echo two >> a.txt && git add . && git commit -qm change"),
+        bash(".venv/bin/python -m pytest -q"),
+        describe("Fix"),
+        Move::Say("Done."),
+    ])
+    .await;
+    let interpreter = [("pyproject.toml", Some("[project]\n")), (".gitignore", Some(".venv\n"))];
+    world.fake.commit("acme/app", "main", &interpreter);
+    let reply = world.ask("t", ASK).await;
+    assert!(reply.contains("Draft pull request #1"), "{reply}");
+    let body = world.fake.item("acme/app", 1).body;
+    assert!(body.contains("- test failed: `.venv/bin/python -m pytest -q`"), "{body}");
 }

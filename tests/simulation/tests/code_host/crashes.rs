@@ -1,4 +1,4 @@
-//! A process dies before and behind each write to the host, and the next one finishes its run.
+//! A process dies around each write to the host or of a claim, and the next one finishes its run.
 //!
 //! Nothing is posted twice, and nothing is lost: not on the host, not in the run's record, not in the reply.
 
@@ -15,20 +15,22 @@ const REVIEW: &str = "agent:review look at acme/app#1";
 const ANNOUNCEMENT: &str = "POST /repos/acme/app/issues/1/comments";
 const LONG: &str = "one\ntwo\nthree\nfour\n";
 
-/// One kind of run: its writes in order, and the proof that it is complete.
-struct Story {
+/// One kind of work: its writes in order, and the proof that it is complete.
+pub struct Story {
     /// Prepares the host and the script of the run. Returns further writes.
-    prepare: fn(&Installation) -> Vec<String>,
-    /// Sends the request.
-    begin: fn(&Installation, &Process),
-    /// Parts of the requests that write.
-    writes: &'static [&'static str],
+    pub prepare: fn(&Installation) -> Vec<String>,
+    /// Begins the work.
+    pub begin: fn(&Installation, &Process),
+    /// Parts of the requests that write, to the host or to the stores ([`Installation::hang`]).
+    pub writes: &'static [&'static str],
+    /// Begins the work again in the next process, unless that one finishes its run unasked.
+    pub again: Option<fn(&Installation, &Process)>,
     /// Checks host and record at the end.
-    check: fn(&Installation, &Process),
+    pub check: fn(&Installation, &Process),
 }
 
 /// Plays the story with a kill before and behind each write.
-fn hold(story: &Story) {
+pub fn hold(story: &Story) {
     let further = (story.prepare)(&Installation::new()).len();
     for at in 0..story.writes.len() + further {
         for hang in [Hang::Before, Hang::After] {
@@ -39,16 +41,24 @@ fn hold(story: &Story) {
                 .get(at)
                 .map_or_else(|| further[at - story.writes.len()].clone(), |part| (*part).to_owned());
             println!("{part} {hang:?}");
-            let before = installation.replies.replies.lock().unwrap().len();
+            installation.replies.replies.lock().unwrap().clear();
             let last = installation.interrupted(&part, hang, |process| (story.begin)(&installation, process));
-            let records = installation.records();
-            assert_eq!(records[0]["status"], "completed", "{part} {hang:?}: {records:#?}");
+            match story.again {
+                Some(again) => again(&installation, &last),
+                None => completed_and_answered(&installation, &format!("{part} {hang:?}")),
+            }
             (story.check)(&installation, &last);
-            let replies = installation.replies.replies.lock().unwrap().split_off(before);
-            let is_webhook = records[0]["threadKey"].as_str().unwrap().starts_with("github:");
-            assert_eq!(replies.len(), usize::from(!is_webhook), "{part} {hang:?}: {replies:?}");
         }
     }
+}
+
+/// Checks that the run is completed, and that its requester has one reply.
+fn completed_and_answered(installation: &Installation, case: &str) {
+    let records = installation.records();
+    assert_eq!(records[0]["status"], "completed", "{case}: {records:#?}");
+    let replies = installation.replies.replies.lock().unwrap();
+    let is_webhook = records[0]["threadKey"].as_str().unwrap().starts_with("github:");
+    assert_eq!(replies.len(), usize::from(!is_webhook), "{case}: {replies:?}");
 }
 
 fn call(name: &'static str, input: Value) -> Step {
@@ -106,6 +116,7 @@ fn killed_coding_run_opens_one_draft() {
             "POST /repos/acme/app/pulls",
             "POST /repos/acme/app/check-runs",
         ],
+        again: None,
         check: |installation, _| {
             one_draft(installation, "Add two", 1);
             let opened = fact(installation, "pullRequest");
@@ -116,29 +127,48 @@ fn killed_coding_run_opens_one_draft() {
     });
 }
 
-#[test]
-fn killed_follow_up_edits_its_draft() {
-    hold(&Story {
-        prepare: |installation| {
-            installation.script(change("one\\ntwo\\n", "Add two"));
-            let process = installation.start();
-            process.ask(CODE, &installation.replies);
-            process.kill();
-            installation.script(change("two\\nthree\\n", "Add three"));
-            Vec::new()
-        },
-        begin: |installation, process| process.send(CODE, &installation.replies),
+/// The story of a request that edits the draft of an earlier run.
+fn edit(prepare: fn(&Installation) -> Vec<String>, begin: fn(&Installation, &Process)) -> Story {
+    Story {
+        prepare,
+        begin,
         writes: &[
             "POST /acme/app.git/git-receive-pack",
             "PATCH /repos/acme/app/pulls/1",
             "POST /repos/acme/app/check-runs",
         ],
+        again: None,
         check: |installation, _| {
             one_draft(installation, "Add three", 2);
             let edited = fact(installation, "pullRequest");
             assert_eq!((&edited["number"], &edited["created"]), (&json!(1), &json!(false)), "{edited}");
         },
-    });
+    }
+}
+
+/// Opens a draft in a thread, and sets the script of its edit.
+pub fn opened_in(installation: &Installation, thread: &str) -> Vec<String> {
+    installation.script(change("one\\ntwo\\n", "Add two"));
+    let process = installation.start();
+    process.ask_in(thread, CODE, &installation.replies);
+    process.kill();
+    installation.script(change("two\\nthree\\n", "Add three"));
+    Vec::new()
+}
+
+#[test]
+fn killed_follow_up_edits_its_draft() {
+    let begin = |installation: &Installation, process: &Process| process.send(CODE, &installation.replies);
+    hold(&edit(|installation| opened_in(installation, "t"), begin));
+}
+
+/// Another thread names the draft.
+#[test]
+fn killed_continuation_edits_the_named_draft() {
+    hold(&edit(
+        |installation| opened_in(installation, "first"),
+        |installation, process| process.send("agent:coding mend acme/app#1", &installation.replies),
+    ));
 }
 
 fn verdict(word: &str, head: &str, more: (&str, Value)) -> Vec<Step> {
@@ -172,7 +202,8 @@ fn killed_review_is_posted_once() {
             ids.iter().map(|id| format!("\"id\":\"{id}\"")).collect()
         },
         begin: |installation, process| process.send(REVIEW, &installation.replies),
-        writes: &["POST /repos/acme/app/pulls/1/reviews"],
+        writes: &["/config/put review-claims", "POST /repos/acme/app/pulls/1/reviews"],
+        again: None,
         check: |installation, _| {
             let pull = installation.fake.item("acme/app", 1).pull.unwrap();
             let heads: Vec<_> = pull.reviews.iter().map(|review| review.commit.as_str()).collect();
@@ -197,6 +228,7 @@ fn killed_webhook_answers_with_one_comment() {
         },
         begin: |_, process| drop(process.deliver(&mention())),
         writes: &[ANNOUNCEMENT, "PATCH /repos/acme/app/issues/comments/"],
+        again: None,
         check: |installation, last| {
             assert_eq!(last.wait(last.deliver(&mention())), 200);
             let comments = installation.fake.item("acme/app", 1).comments;
@@ -209,4 +241,34 @@ fn killed_webhook_answers_with_one_comment() {
 
 fn mention() -> ars_testkit::github::Delivered {
     sign(WEBHOOK_SECRET, "issue_comment", "d-1", &commented("acme/app", 1, "ann", "@ars why?"))
+}
+
+/// Two processes review one head, and the first one hangs in its submission.
+#[test]
+fn concurrent_reviews_post_one() {
+    let installation = Installation::new();
+    let (number, head) = person_opens(&installation.fake, "fix", &[("a.txt", Some(LONG))]);
+    installation.script(verdict("approve", &head, ("findings", json!([]))));
+    let reached = installation.fake.hang("POST /repos/acme/app/pulls/1/reviews", Hang::Before);
+    let first = installation.start();
+    first.send(REVIEW, &installation.replies);
+    installation.block_on(reached, "the submission");
+    let second = installation.start();
+    let replies = std::sync::Arc::default();
+    second.ask_in("u", REVIEW, &replies);
+    let reply = replies.replies.lock().unwrap().join("\n");
+    assert!(
+        reply.contains("The review was not posted: run ")
+            && reply.contains("posts its review of the same commit"),
+        "{reply}"
+    );
+    // The second process finishes the run of the first.
+    installation.kill(first);
+    let reviews = installation.fake.item("acme/app", number).pull.unwrap().reviews;
+    assert_eq!(reviews.len(), 1, "{reviews:?}");
+    assert!(installation.replies.replies.lock().unwrap()[0].contains("is on the pull request: "));
+    second.ask_in("v", REVIEW, &replies);
+    let reply = replies.replies.lock().unwrap().pop().unwrap();
+    assert!(reply.contains("is on the pull request, so this one was not posted: "), "{reply}");
+    assert_eq!(installation.fake.item("acme/app", number).pull.unwrap().reviews.len(), 1);
 }

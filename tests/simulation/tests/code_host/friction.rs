@@ -1,11 +1,16 @@
 //! The friction of runs that the simulation records under kills, clustered and filed as issues.
 
-use ars_auth::{Actor, Grants, Set};
+use ars_friction::AnalysisOptions;
 use ars_tests_simulation::{Plan, play};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::processes::Installation;
+use crate::{claims::operator, processes::Installation};
 
+/// The stream of one rehearsed run with friction of an own tool
+/// (docs/reference/friction.md#found-in-our-own-runs).
+const BEFORE: &str = include_str!("../../fixtures/friction/search-before.jsonl");
+/// The name that it searches for.
+const SEARCHED: &str = "evenly";
 /// Every how many calls of a port a process is killed.
 const KILL_STRIDE: usize = 5;
 /// Longer than a lease.
@@ -26,21 +31,42 @@ fn recorded() -> Vec<Value> {
         .collect()
 }
 
+/// Returns the stream of one rehearsed run as the records of two runs that ended at a time.
+///
+/// It was rehearsed once: the second record is a copy under another id, because a pattern needs two runs.
+/// With another searched name it is another pattern.
+pub fn rehearsed(name: &str, at: &Value) -> Vec<Value> {
+    let events: Vec<Value> = BEFORE
+        .replace(SEARCHED, name)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .filter(|event: &Value| event["type"] != "result")
+        .collect();
+    let diagnosis =
+        serde_json::to_value(ars_friction::analyze(&events, &AnalysisOptions::default())).unwrap();
+    let count = events.len();
+    let record = |id: &str| {
+        json!({
+            "id": id, "label": "who calls evenly", "agent": "coding", "model": "rehearsal/script",
+            "channelId": "http:default", "userId": "http:ann", "threadKey": "http:default:t",
+            "channelVisibility": "machine", "startedAt": at, "finishedAt": at, "status": "completed",
+            "eventCount": count, "storedEventCount": count, "truncated": false, "events": events,
+            "diagnosis": diagnosis,
+        })
+    };
+    [format!("rehearsed-{name}"), format!("copy-{name}")].iter().map(|id| record(id)).collect()
+}
+
 /// Each pattern becomes one issue. None blames a tool for the end of its process.
 #[test]
 fn friction_of_killed_runs_is_filed_once() {
     let installation = Installation::new();
-    let records = recorded();
+    let mut records = recorded();
+    records.extend(rehearsed(SEARCHED, &records[0]["finishedAt"].clone()));
     let count = records.len();
-    assert!(count > 10, "{count}");
+    assert!(count > 12, "{count}");
     installation.adopt(records);
     let process = installation.start();
-    let actions = ["friction:read", "friction:write"].map(str::to_owned);
-    let operator = || {
-        let grants =
-            Grants { actions: Set::Only(actions.clone().into()), channels: Set::All, ..Grants::default() };
-        Actor::new("http:operator", grants)
-    };
     let report = process.command(operator(), "friction report");
     assert!(report.contains(&format!("{count} runs")), "{report}");
     for blamed in ["bash: effect", "write_file: "] {
@@ -51,6 +77,8 @@ fn friction_of_killed_runs_is_filed_once() {
     assert_eq!(first.matches("- filed #").count(), filed.len(), "{first}");
     // A model that calls an unknown tool is part of the story.
     assert!(filed.values().any(|issue| issue.title.contains("no_such_tool")), "{filed:#?}");
+    // So is the search that was rejected; its mended form is a run of the CLI's tests.
+    assert!(filed.values().any(|issue| issue.title.contains("evenly(")), "{filed:#?}");
     for issue in filed.values() {
         assert_eq!(issue.labels, ["self-improvement"]);
         assert_eq!(issue.body.matches("<!-- ars:friction=").count(), 1, "{}", issue.body);

@@ -4,6 +4,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a double that cannot go on fails its test")]
 
 mod changes;
+mod claims;
+mod continued;
 mod crashes;
 mod friction;
 mod hostile;
@@ -13,3 +15,4 @@ mod processes;
 mod residents;
 mod reviews;
 mod support;
+mod webhooks;

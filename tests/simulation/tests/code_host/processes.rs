@@ -12,9 +12,14 @@ use std::{
 };
 
 use ars_agent::{ModelTurn, Part, Role, StopReason, Usage};
-use ars_auth::{Actor, Secret, TokenMap};
+use ars_auth::{Actor, Grants, Secret, Set, TokenMap};
 use ars_bot_adapters::stores::{Client, StoreResponse, Transport};
-use ars_bot_core::{Capabilities, Core, Deps, LedgerDeps, live::LiveStores};
+use ars_bot_core::{
+    Capabilities, Core, Deps, LedgerDeps, Scheduler,
+    commands::CommandDeps,
+    live::LiveStores,
+    settings::{ProposalSettings, Settings},
+};
 use ars_bot_http::{CommentChannel, HttpState, Webhooks, router};
 use ars_bot_ports::{
     ChannelIo, Channels, Clock, CodeHost, IncomingMessage, ModelClient, ModelDelta, ModelError, ModelRequest,
@@ -25,17 +30,17 @@ use ars_testkit::{
     NativeState,
     github::{Delivered, FakeGitHub, Hang},
 };
-use ars_types::{Generation, ModelRef, UnixMillis};
+use ars_types::{Generation, ModelRef, RepoSlug, UnixMillis};
 use ars_wire::{
     health::Build,
     ledger::LiveRun,
-    state::{Route, RunVerb},
+    state::{Route, RunVerb, ScheduleVerb},
 };
 use async_trait::async_trait;
 use axum::{Router, body::Body, http::Request};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::{runtime::Runtime, sync::oneshot};
+use tokio::{runtime::Runtime, sync::oneshot, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
@@ -45,6 +50,10 @@ use crate::support::{Collector, adapter, fake_host, message, settings, trees};
 pub const WEBHOOK_SECRET: &str = "canary-webhook";
 /// Longer than a lease.
 const LAPSED_MS: i64 = 45_000;
+/// Actor of the weekly schedule.
+const PROPOSER: &str = "schedule:self-improvement";
+/// More issues than the patterns of any test.
+const TOP: usize = 10;
 /// Time limit of every wait.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -75,6 +84,20 @@ struct Shared {
     /// The answers of the current run, by number of the answers before.
     script: Mutex<Vec<Step>>,
     model_calls: AtomicU32,
+    /// The request to the stores that hangs.
+    hang: Mutex<Option<StoreHang>>,
+}
+
+/// Words of a request, where it hangs, and the receiver's other end.
+type StoreHang = (String, Hang, oneshot::Sender<()>);
+
+impl Shared {
+    /// Removes and returns the hang of a request to the stores, if it hangs.
+    fn take_hang(&self, line: &str) -> Option<(Hang, oneshot::Sender<()>)> {
+        let is_this = |(words, ..): &mut StoreHang| words.split(' ').all(|word| line.contains(word));
+        let (_, hang, reached) = self.hang.lock().unwrap().take_if(is_this)?;
+        Some((hang, reached))
+    }
 }
 
 /// One process.
@@ -104,8 +127,19 @@ impl Transport for Wire {
             return std::future::pending().await;
         }
         let shared = &self.shared;
-        let (status, text) = shared.state.lock().unwrap().call(route, &body, shared.now());
-        Ok(StoreResponse { status, text })
+        let hang = shared.take_hang(&format!("{} {body}", route.path()));
+        let is_performed = !matches!(hang, Some((Hang::Before, _)));
+        let answer = is_performed.then(|| shared.state.lock().unwrap().call(route, &body, shared.now()));
+        match (hang, answer) {
+            (None, Some((status, text))) => Ok(StoreResponse { status, text }),
+            (hang, _) => {
+                if let Some((_, reached)) = hang {
+                    // The test may have ended.
+                    let _ = reached.send(());
+                }
+                std::future::pending().await
+            }
+        }
     }
 }
 
@@ -162,8 +196,28 @@ impl Channels for Reopened {
     }
 }
 
+/// Turns the weekly schedule on.
+fn with_weekly_issues(settings: Settings) -> Settings {
+    let proposer = Grants {
+        actions: Set::Only(["friction:write".to_owned()].into()),
+        channels: Set::All,
+        ..Grants::default()
+    };
+    let repository = RepoSlug::parse("acme/app").ok();
+    Settings {
+        grants: [(PROPOSER.to_owned(), proposer)].into(),
+        proposals: ProposalSettings { repository, top: Some(TOP), ..ProposalSettings::default() },
+        ..settings
+    }
+}
+
 fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+}
+
+/// Returns whether a request is one to the stores.
+fn is_of_stores(part: &str) -> bool {
+    part.starts_with('/')
 }
 
 impl Installation {
@@ -176,6 +230,7 @@ impl Installation {
             now: AtomicI64::new(1_800_000_000_000),
             script: Mutex::default(),
             model_calls: AtomicU32::new(0),
+            hang: Mutex::default(),
         };
         let (replies, processes) = (Arc::default(), AtomicU32::new(0));
         let folder = tempfile::tempdir().unwrap();
@@ -211,10 +266,13 @@ impl Installation {
             generation: Generation::parse(format!("g{number}")).unwrap(),
             channels: Arc::new(Reopened { host: Arc::clone(&host), replies }),
             has_successor: true,
+            reclaims: true,
         };
         let capabilities = Capabilities {
             ledger: Some(ledger),
             code_host: Some(Arc::clone(&host)),
+            claims: Some(client.clone()),
+            commands: CommandDeps { schedules: Some(client.clone()), ..CommandDeps::default() },
             ..Capabilities::default()
         };
         let core = Core::new(Deps {
@@ -224,12 +282,12 @@ impl Installation {
             store: client.clone(),
             capabilities,
             redactor: Arc::new(Redactor::new(Vec::new())),
-            settings: settings(&self.fake),
+            settings: with_weekly_issues(settings(&self.fake)),
         });
         let webhooks = Webhooks {
             secret: Secret::parse(Some(WEBHOOK_SECRET.to_owned())).unwrap(),
             users: [("ann".to_owned(), "http:ann".to_owned())].into(),
-            checks: None,
+            checks: Some("http:ci".to_owned()),
             host,
             documents: client,
         };
@@ -239,15 +297,38 @@ impl Installation {
         (core, router)
     }
 
+    /// Kills a process, and waits for the end of its runs in the others.
+    pub fn kill(&self, process: Process) {
+        process.kill();
+        self.shared.now.fetch_add(LAPSED_MS, Ordering::SeqCst);
+        self.until("the end of the run", || self.live().is_empty());
+    }
+
+    /// Lets the next request with this text hang. Completes once it does.
+    ///
+    /// For a request to the host the text is a part of method, path or GraphQL query. For one to the stores
+    /// it is the route and words of the body.
+    pub fn hang(&self, part: &str, hang: Hang) -> oneshot::Receiver<()> {
+        if !is_of_stores(part) {
+            return self.fake.hang(part, hang);
+        }
+        let (sender, reached) = oneshot::channel();
+        *self.shared.hang.lock().unwrap() = Some((part.to_owned(), hang, sender));
+        reached
+    }
+
     /// Plays a message that a kill at this request interrupts, to its end by the next process.
     pub fn interrupted(&self, part: &str, hang: Hang, play: impl FnOnce(&Process)) -> Process {
         let calls = self.shared.model_calls.load(Ordering::SeqCst);
-        let reached = self.fake.hang(part, hang);
+        let reached = self.hang(part, hang);
         let process = self.start();
         play(&process);
         self.block_on(reached, part);
-        // A run without a stored step cannot be resumed.
-        self.until("a model call", || self.shared.model_calls.load(Ordering::SeqCst) > calls);
+        // A live run without a stored step cannot be resumed. Its own write to a store may precede the step.
+        self.until("a model call", || {
+            let has_called = self.shared.model_calls.load(Ordering::SeqCst) > calls;
+            has_called || is_of_stores(part) || self.live().is_empty()
+        });
         process.kill();
         self.shared.now.fetch_add(LAPSED_MS, Ordering::SeqCst);
         let next = self.start();
@@ -255,7 +336,7 @@ impl Installation {
         next
     }
 
-    fn block_on(&self, reached: oneshot::Receiver<()>, part: &str) {
+    pub fn block_on(&self, reached: oneshot::Receiver<()>, part: &str) {
         let waited = self.runtime.block_on(async { tokio::time::timeout(PATIENCE, reached).await });
         waited.unwrap_or_else(|_| panic!("no request {part}: {:#?}", self.fake.targets())).unwrap();
     }
@@ -271,8 +352,12 @@ impl Installation {
 
     fn call(&self, verb: RunVerb, mut body: Value) -> Value {
         body["storeKey"] = ars_wire::runs::DEFAULT_STORE.into();
+        self.ask(Route::Runs(verb), &body)
+    }
+
+    fn ask(&self, route: Route, body: &Value) -> Value {
         let now = self.shared.now();
-        let (_, text) = self.shared.state.lock().unwrap().call(Route::Runs(verb), &body.to_string(), now);
+        let (_, text) = self.shared.state.lock().unwrap().call(route, &body.to_string(), now);
         serde_json::from_str(&text).unwrap()
     }
 
@@ -290,6 +375,22 @@ impl Installation {
         }
     }
 
+    /// Returns the newest firing of each schedule.
+    pub fn firings(&self) -> Vec<Value> {
+        let latest = self.ask(Route::Schedules(ScheduleVerb::Latest), &json!({}));
+        latest["firings"].as_array().unwrap().clone()
+    }
+
+    /// Waits until no run is live and so many are recorded.
+    pub fn settle(&self, count: usize) {
+        self.until("the end of the runs", || self.live().is_empty() && self.records().len() == count);
+    }
+
+    /// Lets time pass, less than a lease while a run is live.
+    pub fn pass(&self, milliseconds: i64) {
+        self.shared.now.fetch_add(milliseconds, Ordering::SeqCst);
+    }
+
     /// Returns the records, the newest first.
     pub fn records(&self) -> Vec<Value> {
         self.call(RunVerb::List, json!({}))["items"].as_array().unwrap().clone()
@@ -299,27 +400,46 @@ impl Installation {
 impl Process {
     /// Sends a message of the thread.
     pub fn send(&self, text: &str, replies: &Arc<Collector>) {
-        let (core, io, message) = (self.core.clone(), Arc::clone(replies), message("t", text));
+        let (core, io, message) = (self.core.clone(), Arc::<Collector>::clone(replies), message("t", text));
         self.runtime.spawn(async move { core.dispatch(message, io).await });
     }
 
     /// Sends a message of the thread, and waits for its run.
     pub fn ask(&self, text: &str, replies: &Arc<Collector>) {
-        self.runtime.block_on(self.core.dispatch(message("t", text), Arc::<Collector>::clone(replies)));
+        self.ask_in("t", text, replies);
+    }
+
+    /// Sends a message of a thread, and waits for its run.
+    pub fn ask_in(&self, thread: &str, text: &str, replies: &Arc<Collector>) {
+        self.runtime.block_on(self.core.dispatch(message(thread, text), Arc::<Collector>::clone(replies)));
         assert!(self.runtime.block_on(self.core.idle(PATIENCE)));
+    }
+
+    /// Sends a command. The task returns its reply.
+    pub fn begin_command(&self, actor: Actor, text: &str) -> JoinHandle<String> {
+        let core = self.core.clone();
+        let message = IncomingMessage { actor, ..message("operators", text) };
+        self.runtime.spawn(async move {
+            let replies: Arc<Collector> = Arc::default();
+            core.dispatch(message, Arc::<Collector>::clone(&replies)).await;
+            let replies = replies.replies.lock().unwrap();
+            replies.join("\n")
+        })
     }
 
     /// Sends a command, and returns its reply.
     pub fn command(&self, actor: Actor, text: &str) -> String {
-        let replies: Arc<Collector> = Arc::default();
-        let message = IncomingMessage { actor, ..message("operators", text) };
-        self.runtime.block_on(self.core.dispatch(message, Arc::<Collector>::clone(&replies)));
-        let replies = replies.replies.lock().unwrap();
-        replies.join("\n")
+        self.wait(self.begin_command(actor, text))
+    }
+
+    /// Fires the schedules that are due.
+    pub fn fire(&self) -> JoinHandle<()> {
+        let mut scheduler = Scheduler::of(&self.core).unwrap();
+        self.runtime.spawn(async move { scheduler.fire_due().await })
     }
 
     /// Receives a webhook. Returns the status of the answer, if it is waited for.
-    pub fn deliver(&self, delivered: &Delivered) -> tokio::task::JoinHandle<u16> {
+    pub fn deliver(&self, delivered: &Delivered) -> JoinHandle<u16> {
         let mut request = Request::post("/ingress/github");
         for (name, value) in &delivered.headers {
             request = request.header(*name, value);
@@ -330,7 +450,7 @@ impl Process {
     }
 
     /// Waits for a task of the process.
-    pub fn wait<T>(&self, task: tokio::task::JoinHandle<T>) -> T {
+    pub fn wait<T>(&self, task: JoinHandle<T>) -> T {
         self.runtime.block_on(task).unwrap()
     }
 

@@ -106,6 +106,24 @@ async fn coding_run_on_a_resident_opens_a_draft() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn named_pull_request_is_continued_on_a_resident() {
+    let hosted = hosted().await;
+    hosted.ask("t", ASK, change("one\\ntwo", "Add two")).await;
+    let first = hosted.world.pull(1);
+    let ask = "agent:coding mend acme/app#1";
+    let reply = hosted.ask("u", ask, change("one\\ntwo\\nthree", "Add three")).await;
+    assert!(reply.contains("Pull request #1 was updated: "), "{reply}");
+    let second = hosted.world.pull(1);
+    // Its tree was removed, and a new one has the commits of both runs.
+    let reply = hosted.ask("u", "agent:coding and four", change("one\\ntwo\\nfour", "Add four")).await;
+    assert!(reply.contains("Pull request #1 was updated: "), "{reply}");
+    let third = hosted.world.pull(1);
+    let log = hosted.world.fake.git("acme/app", &["log", "--format=%H", &format!("main..{}", third.head)]);
+    assert_eq!(log.lines().collect::<Vec<_>>(), [&third.sha, &second.sha, &first.sha]);
+    assert_eq!(hosted.world.fake.repository("acme/app").items.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn unfinished_change_on_a_resident_names_its_branch() {
     let hosted = hosted().await;
     // Equal commits of one second would have one name, and the second would already be on the host.

@@ -89,6 +89,7 @@ async fn moved_head_is_reviewed_again_once() {
     let body = one_review(&world, number, &moved);
     assert!(body.starts_with("Changes requested: new file\n\nSecond."), "{body}");
     assert!(reply.contains("is on the pull request") && world.seen().0.contains(&moved), "{reply}");
+    assert!(world.events().contains("+++ b/b.txt"), "the reading diff is of the first head");
 
     // A second move ends without a post.
     world.script(vec![Move::Meanwhile(Box::new(push("y\n"))), Move::Meanwhile(Box::new(push("z\n")))]);
@@ -149,6 +150,11 @@ async fn declined_or_rejected_review_is_not_posted() {
     let reply = world.ask("v", &format!("agent:review acme/app#{number}")).await;
     assert!(reply.contains("another commit than the head"), "{reply}");
     assert!(world.pull(number).reviews.is_empty() && world.moves_left() == 0);
+    // A rejected review is no longer claimed, so a plain request posts one.
+    world.script(review());
+    let reply = world.ask("w", &format!("agent:review acme/app#{number}")).await;
+    assert!(reply.contains("is on the pull request"), "{reply}");
+    one_review(&world, number, &head);
 }
 
 #[tokio::test]
@@ -156,8 +162,67 @@ async fn lost_answer_posts_one_review() {
     let world = world(vec![]).await;
     let (number, head) = world.person_opens("fix", &[("a.txt", Some(LONG))]);
     world.script(vec![verdict("approve", &head, &json!({})), Move::Say("Fine.")]);
-    world.fake.fail(&format!("POST /repos/acme/app/pulls/{number}/reviews"), Fault::LostAnswer);
+    let reviews = format!("/repos/acme/app/pulls/{number}/reviews");
+    world.fake.fail(&format!("POST {reviews}"), Fault::LostAnswer);
+    // The list before the post, and the first one behind it.
+    for _ in 0..2 {
+        world.fake.fail(&format!("GET {reviews}"), Fault::NotListedYet);
+    }
     let reply = world.ask("t", &format!("agent:review acme/app#{number}")).await;
     assert!(reply.contains("is on the pull request"), "{reply}");
     one_review(&world, number, &head);
+}
+
+/// The host can reject a line that its list of files shows.
+#[tokio::test]
+async fn rejected_anchor_moves_the_findings_to_the_body() {
+    let world = world(vec![]).await;
+    let (number, head) = world.person_opens("fix", &[("a.txt", Some(LONG))]);
+    world.script(vec![verdict("request_changes", &head, &findings()), Move::Say("See below.")]);
+    world.fake.fail(&format!("POST /repos/acme/app/pulls/{number}/reviews"), Fault::AnchorRejected);
+    world.ask("t", &format!("agent:review acme/app#{number}")).await;
+    let body = one_review(&world, number, &head);
+    assert!(body.contains("`a.txt:2`") && body.contains("Why, @\u{200b}bo?"), "{body}");
+    assert!(world.pull(number).threads.is_empty());
+}
+
+/// A rebase with the same changes is not reviewed again: the review names the commit that was read.
+#[tokio::test]
+async fn rebased_head_has_the_review_of_its_changes() {
+    let world = world(vec![]).await;
+    let (number, head) = world.person_opens("fix", &[("b.txt", Some("x\n"))]);
+    let rebase = |fake: &FakeGitHub| {
+        fake.commit("acme/app", "main", &[("base.txt", Some("new\n"))]);
+        fake.git("acme/app", &["branch", "-D", "fix"]);
+        fake.commit("acme/app", "fix", &[("b.txt", Some("x\n"))]);
+        Move::Say("Fine.")
+    };
+    world.script(vec![verdict("approve", &head, &json!({})), Move::Meanwhile(Box::new(rebase))]);
+    let reply = world.ask("t", &format!("agent:review acme/app#{number}")).await;
+    assert!(reply.contains("is on the pull request") && world.moves_left() == 0, "{reply}");
+    let rebased = world.fake.git("acme/app", &["rev-parse", "fix"]).trim().to_owned();
+    let body = one_review(&world, number, &rebased);
+    assert_ne!(rebased, head);
+    assert!(body.contains(&head[..7]), "{body}");
+}
+
+/// The tree of a thread knows the base as it was when the thread began.
+#[tokio::test]
+async fn reading_diff_is_of_the_pull_request_alone() {
+    let world = world(vec![]).await;
+    let (first, head) = world.person_opens("fix", &[("a.txt", Some(LONG))]);
+    world.script(vec![verdict("approve", &head, &json!({})), Move::Say("Fine.")]);
+    world.ask("t", &format!("agent:review acme/app#{first}")).await;
+    world.fake.commit("acme/app", "main", &[("base.txt", Some("new\n"))]);
+    let (second, head) = world.person_opens("later", &[("b.txt", Some("x\n"))]);
+    world.script(vec![verdict("approve", &head, &json!({})), Move::Say("Fine.")]);
+    world.ask("t", &format!("agent:review acme/app#{second}")).await;
+    one_review(&world, second, &head);
+    let diffs = world.all_events();
+    let of_second: Vec<&String> =
+        diffs.iter().filter(|event| event.contains("reading_diff") && event.contains("b/b.txt")).collect();
+    assert!(
+        matches!(of_second[..], [diff] if !diff.contains("base.txt") && diff.contains("origin/main")),
+        "{diffs:?}"
+    );
 }

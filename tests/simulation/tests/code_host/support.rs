@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     path::Path,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
 
@@ -23,7 +23,7 @@ use ars_bot_ports::{
 use ars_codehost::Host;
 use ars_events::Redactor;
 use ars_testkit::github::{FakeGitHub, FakePull};
-use ars_types::{ModelRef, RunId, SandboxKind, ThreadKey, UnixMillis, Visibility};
+use ars_types::{ModelRef, RunId, SandboxKind, StopMode, ThreadKey, UnixMillis, Visibility};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -41,6 +41,8 @@ impl Clock for Fixed {
 pub enum Move {
     Say(&'static str),
     Call(&'static str, Value),
+    /// The run is stopped before the answer.
+    Stop(StopMode, Box<Move>),
     /// Something happens elsewhere before the answer.
     Meanwhile(Box<dyn FnOnce(&FakeGitHub) -> Move + Send>),
 }
@@ -53,6 +55,7 @@ pub fn bash(command: &str) -> Move {
 pub struct Scripted {
     moves: Mutex<VecDeque<Move>>,
     fake: Arc<FakeGitHub>,
+    core: OnceLock<Core>,
     /// The conversation and the prompt of the last call.
     pub seen: Mutex<(String, String)>,
 }
@@ -80,6 +83,14 @@ impl ModelClient for Client {
         if let Move::Meanwhile(act) = next {
             next = act(&self.0.fake);
         }
+        if let Move::Stop(mode, then) = next {
+            let core = self.0.core.get().unwrap();
+            core.registry().stop_all(
+                mode,
+                &ars_events::Actor { kind: ars_events::ActorKind::Cli, id: "http:ann".into() },
+            );
+            next = *then;
+        }
         let (parts, stop) = match next {
             Move::Say(text) => (vec![Part::text(text)], StopReason::EndTurn),
             Move::Call(name, input) => {
@@ -91,7 +102,7 @@ impl ModelClient for Client {
                 };
                 (vec![call], StopReason::ToolUse)
             }
-            Move::Meanwhile(_) => panic!("one event at a time"),
+            Move::Meanwhile(_) | Move::Stop(..) => panic!("one event at a time"),
         };
         Ok(ModelTurn { parts, stop, usage: Usage::default() })
     }
@@ -136,18 +147,27 @@ pub async fn fake_host() -> Arc<FakeGitHub> {
     fake
 }
 
-/// The adapter of a fake host.
+fn secret(text: String) -> Secret {
+    Secret::parse(Some(text)).unwrap()
+}
+
+/// The adapter of a fake host, as its app.
 pub fn adapter(fake: &FakeGitHub) -> Arc<dyn CodeHost> {
-    let secret = |text: String| Secret::parse(Some(text)).unwrap();
     let app = fake.app();
+    let key = Box::new(AppKey::parse(&secret(app.private_key)).unwrap());
+    adapter_with(fake, Credentials::App { app_id: app.id, installation: app.installation, key })
+}
+
+/// The adapter of a fake host, with the plain token of a user.
+pub fn plain_adapter(fake: &FakeGitHub) -> Arc<dyn CodeHost> {
+    adapter_with(fake, Credentials::Token(secret(fake.plain_token())))
+}
+
+fn adapter_with(fake: &FakeGitHub, credentials: Credentials) -> Arc<dyn CodeHost> {
     Arc::new(
         GitHub::new(GitHubSettings {
             host: Host::parse(&fake.url()).unwrap(),
-            credentials: Credentials::App {
-                app_id: app.id,
-                installation: app.installation,
-                key: Box::new(AppKey::parse(&secret(app.private_key)).unwrap()),
-            },
+            credentials,
             clock: Arc::new(Fixed),
             pause: Arc::new(TokioPause),
             randomness: Randomness::default(),
@@ -231,6 +251,7 @@ pub fn world_of(
     let model = Arc::new(Scripted {
         moves: Mutex::new(moves.into()),
         fake: Arc::clone(&fake),
+        core: OnceLock::new(),
         seen: Mutex::default(),
     });
     let core = Core::new(Deps {
@@ -242,18 +263,37 @@ pub fn world_of(
         redactor: Arc::new(Redactor::new(vec!["canary-value".into()])),
         settings: Settings { restrictions, ..settings(&fake) },
     });
+    drop(model.core.set(core.clone()));
     World { fake, model, core, _folder: folder }
 }
 
 impl World {
     /// Sends a message, and returns the replies at the end of its run.
     pub async fn ask(&self, thread: &str, text: &str) -> String {
+        self.send(message(thread, text)).await
+    }
+
+    /// Sends a message that is written, and returns the replies at the end of its run.
+    pub async fn send(&self, message: IncomingMessage) -> String {
         let io = Arc::new(Collector::default());
         let channel: Arc<Collector> = Arc::clone(&io);
-        self.core.dispatch(message(thread, text), channel).await;
+        self.core.dispatch(message, channel).await;
         assert!(self.core.idle(Duration::from_secs(60)).await);
         let replies = io.replies.lock().unwrap();
         replies.join("\n---\n")
+    }
+
+    /// Returns the events of the last run.
+    pub fn events(&self) -> String {
+        let runs = self.core.registry().list();
+        let last = runs.into_iter().max_by_key(|run| run.started_at).unwrap();
+        last.events.iter().map(|event| format!("{event}\n")).collect()
+    }
+
+    /// Returns the events of all runs.
+    pub fn all_events(&self) -> Vec<String> {
+        let runs = self.core.registry().list();
+        runs.iter().flat_map(|run| run.events.iter().map(ToString::to_string)).collect()
     }
 
     /// Adds moves.

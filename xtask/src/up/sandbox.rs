@@ -1,0 +1,78 @@
+//! The sandbox of commands, as the start shows it.
+//!
+//! The bot's health names the kind, and `ars doctor` what is missing.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::http;
+
+/// The kind that leaves nothing open.
+const WHOLE: &str = "bubblewrap";
+
+/// Returns the lines about the sandbox of a bot of this machine.
+pub fn lines(ars: &Path, bot: &str, config: &Path, data: &Path) -> Vec<String> {
+    let health = http::get(&format!("{bot}/healthz")).map_or(Value::Null, |(_, health)| health);
+    let finding = || {
+        let mut doctor = Command::new(ars);
+        doctor.args(["doctor", "--json", "--config"]).arg(config).arg("--data-dir").arg(data);
+        // The start shows what it can: without an answer the kind is shown alone.
+        let output = doctor.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+        finding(&String::from_utf8_lossy(&output.stdout))
+    };
+    of(&health, finding)
+}
+
+/// Returns the lines; `finding` is asked only where something is missing.
+fn of(health: &Value, finding: impl FnOnce() -> Option<Value>) -> Vec<String> {
+    let kind = health["sandbox"].as_str();
+    let mut lines = vec![match (kind, health["network"].as_str()) {
+        (Some(kind), Some(network)) => format!("{kind}, network {network}"),
+        _ => "missing: requests on repositories are refused".to_owned(),
+    }];
+    if kind != Some(WHOLE)
+        && let Some(finding) = finding()
+    {
+        let texts = ["detail", "mend"].into_iter().filter_map(|field| finding[field].as_str());
+        lines.extend(texts.map(str::to_owned));
+    }
+    lines
+}
+
+/// Returns the finding about the sandbox among those of `ars doctor`, one a line.
+fn finding(output: &str) -> Option<Value> {
+    let mut findings = output.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    findings.find(|finding| finding["check"] == "sandbox")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn weaker_kind_names_what_is_missing() {
+        let output = "{\"check\":\"git\",\"detail\":\"x\"}\n\
+            {\"check\":\"sandbox\",\"detail\":\"skipped: bwrap is missing\",\"mend\":\"apt install bubblewrap\"}\n";
+        let health = json!({ "sandbox": "landlock", "network": "proxy" });
+        assert_eq!(
+            of(&health, || finding(output)),
+            ["landlock, network proxy", "skipped: bwrap is missing", "apt install bubblewrap"]
+        );
+        let missing = of(&json!({}), || finding(output));
+        assert_eq!(
+            (missing[0].as_str(), missing.len()),
+            ("missing: requests on repositories are refused", 3)
+        );
+        assert_eq!(of(&health, || None), ["landlock, network proxy"]);
+    }
+
+    #[test]
+    fn whole_sandbox_is_one_line() {
+        let health = json!({ "sandbox": "bubblewrap", "network": "proxy" });
+        assert_eq!(of(&health, || panic!("nothing is missing")), ["bubblewrap, network proxy"]);
+    }
+}
