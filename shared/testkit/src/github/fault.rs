@@ -28,7 +28,7 @@ pub enum Fault {
     Hidden,
     /// 403 for a missing permission.
     Forbidden,
-    /// 422 of a comment whose line is not part of the diff.
+    /// 422 of a comment on a line outside of the diff.
     AnchorRejected,
     /// 502 before anything is performed.
     Unavailable,

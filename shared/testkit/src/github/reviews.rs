@@ -60,7 +60,7 @@ pub(super) fn reply(
     }
 }
 
-/// The answer to a comment whose line is not part of the diff.
+/// The answer to a comment on a line outside of the diff.
 pub(super) fn rejected_anchor() -> Answer {
     Answer::error(422, "Unprocessable Entity: \"Line could not be resolved\"")
 }

@@ -11,7 +11,7 @@ pub const MISSING_TOOL: &str = "no_such_tool";
 /// The request of a run that calls it, and that no kill interrupts.
 pub const CALL_IT: &str = "agent:general call what is missing";
 
-/// The setup of a machine whose user may file issues on the host.
+/// The setup of a machine with a user who may file issues on the host.
 pub fn filing_on(github: &FakeGitHub) -> Setup {
     github.add_repository("acme/app", &[("README.md", "The app.\n")]);
     let app = github.app();

@@ -19,7 +19,7 @@ use crate::{
 const MONDAY: i64 = 1_800_280_800_000;
 /// Age at which a claim of work expires.
 const CLAIM_MS: i64 = 900_000;
-/// The request of the issues, whose labels are part of their creation.
+/// The request of the issues: labels are part of their creation.
 const PROPOSE: &str = "friction propose";
 /// Actor of failed checks.
 const CHECKS_ACTOR: &str = "http:ci";

@@ -80,7 +80,7 @@ impl World {
         Self::opened(folder, landlock(), None)
     }
 
-    /// Returns a world whose runs onboard these repositories.
+    /// Returns a world with runs that onboard these repositories.
     pub fn onboarding(select: impl FnOnce(Repository) -> Vec<Repository>) -> Self {
         let Self { folder, local, residents, trees } = Self::new();
         drop((trees, residents, local));

@@ -191,7 +191,7 @@ impl Gate {
     }
 
     pub fn open(&self) {
-        // Opening it for both directions waits for nobody, and lets a reader continue.
+        // Opening it for both directions never waits, and lets a reader continue.
         let writer = std::fs::OpenOptions::new().read(true).write(true).open(&self.refs).unwrap();
         std::fs::remove_file(&self.refs).unwrap();
         drop(writer);

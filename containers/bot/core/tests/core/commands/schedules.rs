@@ -102,7 +102,7 @@ impl Schedules for Recorded {
     }
 }
 
-/// An installation whose runs share one cause of friction, a second before the weekly firing.
+/// An installation with runs that share one cause of friction, a second before the weekly firing.
 struct Installation {
     clock: Arc<ManualClock>,
     host: Arc<MemoryHost>,
