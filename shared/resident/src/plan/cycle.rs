@@ -61,7 +61,9 @@ pub fn cycle_step(step: Step, context: &CycleContext<'_>, budget_ms: i64) -> Opt
             root(Operation::MakeDir { path: STATE.to_owned(), mode: STATE_MODE, owner: User::ROOT })
         }
         Step::Clone => {
-            let args = ["clone", "--mirror", "--config", OWN_REFS, "--", context.origin, MIRROR];
+            // A pack also from a repository on this machine: each tree is a copy of the mirror's objects.
+            let args =
+                ["clone", "--mirror", "--no-local", "--config", OWN_REFS, "--", context.origin, MIRROR];
             locked(remote_git("/", &args, context.has_token))
         }
         Step::LockMirror => {
