@@ -16,6 +16,7 @@ use std::{
 };
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// The hidden subcommand.
 pub const ENTER: &str = "sandbox-enter";
@@ -23,16 +24,26 @@ pub const ENTER: &str = "sandbox-enter";
 pub(crate) const PORT: u16 = 3128;
 
 /// Hands the listener over and becomes the program.
-/// The words are the path of the socket, then the program.
+/// The words are the path of the socket, the most processes of the namespace, then the program.
 /// Returns only the error of a failure.
 pub fn enter(words: &[OsString]) -> io::Error {
-    let [socket, program, arguments @ ..] = words else {
-        return io::Error::other("the socket or the program is missing");
+    let [socket, processes, program, arguments @ ..] = words else {
+        return io::Error::other("the socket, the limit or the program is missing");
     };
-    match hand_over(socket) {
+    let limited = hand_over(socket).map_err(|error| format!("the way to the egress proxy: {error}"));
+    match limited.and_then(|()| limit_processes(processes)) {
         Ok(()) => Command::new(program).args(arguments).exec(),
-        Err(error) => io::Error::other(format!("the way to the egress proxy: {error}")),
+        Err(error) => io::Error::other(error),
     }
+}
+
+/// Limits the processes that the kernel counts in this namespace of users. A limit is never raised.
+fn limit_processes(maximum: &OsString) -> Result<(), String> {
+    let maximum = maximum.to_str().and_then(|text| text.parse().ok()).ok_or("the limit is no number")?;
+    let own = getrlimit(Resource::Nproc);
+    let lower = |own: Option<u64>| Some(own.map_or(maximum, |own| own.min(maximum)));
+    let limit = Rlimit { current: lower(own.current), maximum: lower(own.maximum) };
+    setrlimit(Resource::Nproc, limit).map_err(|error| format!("the limit of processes: {error}"))
 }
 
 fn hand_over(socket: &OsString) -> io::Result<()> {

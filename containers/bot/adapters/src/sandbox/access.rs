@@ -17,6 +17,8 @@ pub(crate) struct Access {
     pub(crate) temporary: PathBuf,
     /// Its network.
     pub(crate) reach: Reach,
+    /// It is the service's, and files of a tree choose no program that it starts.
+    pub(crate) is_of_service: bool,
 }
 
 /// The network of a program.

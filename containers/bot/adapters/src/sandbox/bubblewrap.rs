@@ -11,6 +11,7 @@ use super::{
     access::{Access, Reach},
     folders::Folders,
     programs::trusted,
+    staged::{SETTINGS, Staged},
 };
 use crate::egress::{ENTER, Way};
 
@@ -32,6 +33,7 @@ const MAX_PROCESSES: u32 = 1_024;
 /// Bytes of files in each folder that is in memory.
 const MAX_MEMORY_FILES: u64 = 1 << 30;
 /// Sets the limit given as its name, in the words of either shell, then becomes the program.
+/// Not needed where the first program sets it.
 const LIMITED: &str = "ulimit -u $0 2>/dev/null || ulimit -p $0 2>/dev/null; exec \"$@\"";
 
 /// The place of the first program in the sandbox.
@@ -71,13 +73,24 @@ pub(super) struct Programs<'a> {
 }
 
 /// Returns the arguments that precede a program, the path of bubblewrap first.
-pub(super) fn arguments(programs: &Programs<'_>, folders: &Folders, access: &Access) -> Vec<OsString> {
+pub(super) fn arguments(
+    programs: &Programs<'_>,
+    folders: &Folders,
+    staged: Option<&Staged>,
+    access: &Access,
+) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = vec![programs.own.path.clone().into()];
     arguments.extend(NAMESPACES.iter().map(OsString::from));
     if access.reach != Reach::Machine {
         arguments.push("--unshare-net".into());
     }
-    for path in folders.paths() {
+    // A folder of the program below `/etc` needs a mount point there, which the copy does not have.
+    let mut own = access.writable.iter().chain(&access.readable);
+    let staged = staged.filter(|_| !own.any(|path| path.starts_with(SETTINGS))).and_then(Staged::folder);
+    if let Some(staged) = staged {
+        arguments.extend(["--ro-bind".into(), staged.into(), SETTINGS.into()]);
+    }
+    for path in folders.paths().iter().filter(|path| staged.is_none() || !path.starts_with(SETTINGS)) {
         match fs::read_link(path) {
             // `/bin` and its like; the target is among the folders.
             Ok(target) if target.is_relative() => {
@@ -112,10 +125,12 @@ pub(super) fn arguments(programs: &Programs<'_>, folders: &Folders, access: &Acc
     }
     // These folders are in memory too. Last, because the mount points above are made in them.
     arguments.extend(["--remount-ro", "/dev", "--remount-ro", "/"].map(OsString::from));
-    arguments.extend(["--", "/bin/sh", "-c", LIMITED].map(OsString::from));
-    arguments.push(MAX_PROCESSES.to_string().into());
+    arguments.push("--".into());
+    let maximum = MAX_PROCESSES.to_string();
     if socket.is_some() {
-        arguments.extend([ENTRY, ENTER, SOCKET].map(OsString::from));
+        arguments.extend([ENTRY, ENTER, SOCKET, &maximum].map(OsString::from));
+    } else if !access.is_of_service && !rustix::process::geteuid().is_root() {
+        arguments.extend(["/bin/sh", "-c", LIMITED, &maximum].map(OsString::from));
     }
     arguments
 }

@@ -4,6 +4,7 @@ use std::{
     fs, io,
     path::Path,
     process::{Command, Output, Stdio},
+    sync::Arc,
     thread,
 };
 
@@ -18,6 +19,7 @@ use super::{
     groups::Groups,
     programs::TRUSTED_PATH,
     ruleset::Features,
+    staged::Staged,
 };
 
 /// How a machine gets a sandbox.
@@ -25,13 +27,14 @@ const MEND: &str = "install bubblewrap (`apt install bubblewrap`), use a kernel 
                     as a user other than root, accept unconfined commands with sandbox.kind = \"none\"";
 /// Characters of the reason why a kind was skipped.
 const MAX_SKIPPED_CHARS: usize = 300;
-/// What the command leaves in its own folder.
+/// The name of the file that the command leaves in its own folder.
 const MARK: &str = "mark";
 /// The content of a file that the command must not change.
 const KEPT: &str = "kept";
 
 /// Returns the sandbox, or why there is none and how to mend it.
-pub(crate) fn choose(settings: &SandboxSettings, folders: &Folders) -> Result<Sandbox, String> {
+/// `stage` is a folder of the service that no command reaches.
+pub(crate) fn choose(settings: &SandboxSettings, folders: &Folders, stage: &Path) -> Result<Sandbox, String> {
     let kinds = match settings.kind {
         Some(kind) => vec![kind],
         None => vec![SandboxKind::Bubblewrap, SandboxKind::Landlock],
@@ -43,7 +46,9 @@ pub(crate) fn choose(settings: &SandboxSettings, folders: &Folders) -> Result<Sa
             Ok(sandbox) => {
                 let skipped = (!problems.is_empty()).then(|| shortened(&problems.join("; ")));
                 let groups = Groups::find(settings.limits);
-                return Ok(Sandbox { skipped, groups, ..sandbox });
+                // After the trial, which leaves no files.
+                let staged = Some(Arc::new(Staged::new(stage.to_owned(), folders.paths())));
+                return Ok(Sandbox { skipped, groups, staged, ..sandbox });
             }
             Err(problem) => problems.push(format!("{kind}: {problem}")),
         }
@@ -62,7 +67,9 @@ fn candidate(
     let (bubblewrap, skipped) = (Bubblewrap::default(), None);
     // Looked for once a kind is chosen.
     let groups = Groups::none("not looked for");
-    let mut sandbox = Sandbox { kind, network, folders, features, bubblewrap, entry, skipped, groups };
+    let staged = None;
+    let mut sandbox =
+        Sandbox { kind, network, folders, features, bubblewrap, staged, entry, skipped, groups };
     match kind {
         SandboxKind::None if rustix::process::geteuid().is_root() => Err("refused as root".into()),
         SandboxKind::None if network != SandboxNetwork::Open => {
@@ -122,7 +129,13 @@ fn run(sandbox: &Sandbox, own: &Path, other: &Path) -> io::Result<Output> {
         SandboxNetwork::Open => Reach::Machine,
         SandboxNetwork::Proxy | SandboxNetwork::None => Reach::Nothing,
     };
-    let access = Access { writable: vec![own.into()], readable: Vec::new(), temporary: own.into(), reach };
+    let access = Access {
+        writable: vec![own.into()],
+        readable: Vec::new(),
+        temporary: own.into(),
+        reach,
+        is_of_service: false,
+    };
     let script = format!("echo x > \"$0/{MARK}\"; echo x > \"$1\"");
     let mut words = sandbox.arguments(&access);
     words.extend(["/bin/sh".into(), "-c".into(), script.into(), own.into(), other.into()]);

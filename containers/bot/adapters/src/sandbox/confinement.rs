@@ -15,6 +15,7 @@ use super::{
     groups::{Groups, RunGroup},
     ruleset,
     ruleset::Features,
+    staged::Staged,
 };
 
 /// The processes that a restricted thread can signal.
@@ -42,6 +43,8 @@ pub(crate) struct Sandbox {
     pub(super) features: Features,
     /// The program, for `SandboxKind::Bubblewrap`.
     pub(super) bubblewrap: Bubblewrap,
+    /// The copy of the settings of `/etc`. Without it each has its own mount.
+    pub(super) staged: Option<Arc<Staged>>,
     /// The first program in a network namespace.
     pub(super) entry: Option<PathBuf>,
     /// Why stronger kinds were skipped.
@@ -104,7 +107,7 @@ impl Sandbox {
         match self.kind {
             SandboxKind::Bubblewrap => {
                 let programs = bubblewrap::Programs { own: &self.bubblewrap, entry: self.entry.as_deref() };
-                bubblewrap::arguments(&programs, &self.folders, access)
+                bubblewrap::arguments(&programs, &self.folders, self.staged.as_deref(), access)
             }
             SandboxKind::Landlock | SandboxKind::None => Vec::new(),
         }

@@ -16,6 +16,7 @@ mod limits;
 mod programs;
 mod ruleset;
 mod settings;
+mod staged;
 
 pub use limits::RunLimits;
 pub use programs::{TRUSTED_PATH, trusted};

@@ -168,14 +168,19 @@ async fn private_repository_is_reached_under_each_kind() {
 }
 
 #[tokio::test]
-async fn descriptor_of_the_listener_is_closed() {
+async fn first_program_closes_its_descriptors_and_limits_processes() {
     if trusted("bwrap").is_none() {
         return;
     }
     let machine = Machine::new();
     let script = "ls -l /proc/self/fd /proc/1/fd 2>/dev/null | grep -c socket; ls /run/ars; \
                   perl -MSocket -e 'socket(S, PF_UNIX, SOCK_STREAM, 0); \
-                  connect(S, sockaddr_un(\"/run/ars/egress\")) and print \"connected\"'";
+                  connect(S, sockaddr_un(\"/run/ars/egress\")) and print \"connected\"'; \
+                  ulimit -u";
     let (output, _) = command(&machine, "[sandbox]\nkind = \"bubblewrap\"\n", script).await;
     assert!(output.lines().any(|line| line == "0") && !output.contains("connected"), "{output}");
+    assert!(
+        output.lines().any(|line| line == "1024"),
+        "the processes of the namespace are limited: {output}"
+    );
 }
