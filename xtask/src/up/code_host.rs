@@ -184,6 +184,13 @@ impl Place {
         Ok(Some(PullRequest { number, head, lines }))
     }
 
+    /// Returns the commits that a run pushed, as patches.
+    pub fn pushed_by(&self, run: &str) -> Result<String> {
+        let branches = format!("--branches=ars/{run}/*");
+        let place = self.root.join(format!("{}.git", sample::NAME));
+        sample::git(&place, &["log", "--reverse", "--patch", "--format=%h %s", &branches, "^main"], None)
+    }
+
     /// Returns the bodies of the reviews of a pull request's head.
     pub fn reviews_of(&self, pull: &PullRequest) -> Result<Vec<String>> {
         let reviews = self.read(&format!("pulls/{}/reviews", pull.number))?;

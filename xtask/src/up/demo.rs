@@ -116,8 +116,7 @@ impl Demo {
         };
         let run = self.follow(caller, &format!("agent:coding repo:{} {request}", sample::NAME))?;
         let changed = match trees {
-            // A tree with pushed commits is released after the reply.
-            Trees::Resident(fleet) => fleet.commits().unwrap_or_else(|_| "the tree was released".to_owned()),
+            Trees::Resident(fleet) => self.commits(fleet, &run)?,
             Trees::Local { data, config } => self.diff(&run.thread, data, config)?,
         };
         println!("\n── its changes ─────────────────────────────────────────────────────────────");
@@ -185,6 +184,13 @@ impl Demo {
         }
         println!("the review's page: {}", self.dashboard.link(&review.page()));
         Ok(())
+    }
+
+    /// Returns the commits of a run in a resident. A tree with pushed commits is released after the reply.
+    fn commits(&self, fleet: &Fleet, run: &Run) -> Result<String> {
+        let pushed = self.code_host.as_ref().map(|host| host.pushed_by(&run.id)).transpose()?;
+        let pushed = pushed.filter(|commits| !commits.is_empty());
+        Ok(pushed.unwrap_or_else(|| fleet.commits().unwrap_or_else(|_| "the tree was released".to_owned())))
     }
 
     /// Returns the changes in a thread's tree on the local disk.

@@ -79,7 +79,7 @@ impl Options {
         let Some(base) = self.port_base else { return Ok(()) };
         let workers = if self.store == Store::Worker { base + 1..=base + 2 } else { base..=base };
         let residents = self.residents.then_some(base + 4);
-        for port in workers.chain([base, base + 3]).chain(residents) {
+        for port in [base, base + 3].into_iter().chain(workers).chain(residents) {
             TcpListener::bind((Ipv4Addr::LOCALHOST, port))
                 .with_context(|| format!("port {port} cannot be had (--port-base)"))?;
         }

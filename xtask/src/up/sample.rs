@@ -122,7 +122,7 @@ fn create(root: &Path) -> Result<()> {
 
 /// git as every machine has it: without the user's own settings, hooks or signatures.
 /// Dates are given, so that the same files are the same commits everywhere.
-fn git(root: &Path, arguments: &[&str], date: Option<&str>) -> Result<String> {
+pub fn git(root: &Path, arguments: &[&str], date: Option<&str>) -> Result<String> {
     let mut git = Command::new("git");
     git.args([
         "-c",
