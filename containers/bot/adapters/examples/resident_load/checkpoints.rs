@@ -19,9 +19,21 @@ use crate::{
 /// Repetitions of each checkpoint of the local tree.
 const REPETITIONS: usize = 10;
 
+/// The checkpoints of a tree on the resident, with the text written before them.
+pub const SAVES: [(&str, Option<&str>); 3] =
+    [("first checkpoint", Some("one\n")), ("checkpoint", Some("two\n")), ("checkpoint, same", None)];
+
+/// Writes a file in the tree of a thread on the resident, with content that no other thread has.
+pub async fn write(residents: &dyn Residents, thread: &str, content: &str) {
+    let content = format!("{thread}: {content}");
+    let body = request(&json!({"threadKey": thread, "path": "notes/saved.txt", "content": content}));
+    residents.write(&body, &CancellationToken::new()).await.unwrap();
+}
+
 /// Saves the tree of a thread on the resident.
 pub async fn checkpoint(residents: &dyn Residents, thread: &str) -> Result<Attached, ResidentsError> {
-    let body = request(&json!({"threadKey": thread, "run": "bench"}));
+    let run = thread.replace([':', '.'], "-");
+    let body = request(&json!({"threadKey": thread, "run": run}));
     residents.checkpoint(&body, &CancellationToken::new()).await.map(|_| Attached::Yes)
 }
 

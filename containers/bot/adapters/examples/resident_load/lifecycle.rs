@@ -16,8 +16,8 @@ use crate::{
 
 /// Interval at which the state of the resident is read.
 const POLL: Duration = Duration::from_millis(10);
-/// Time for a spare tree.
-const SPARE_TIMEOUT: Duration = Duration::from_secs(60);
+/// Time for a state of the resident: an install of dependencies takes minutes beside other load.
+const STATE_TIMEOUT: Duration = Duration::from_mins(10);
 /// Time for the archive of the dependencies.
 const ARCHIVE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Archives of a resident: mirror, checkout and dependencies.
@@ -32,24 +32,27 @@ async fn view(residents: &dyn Residents) -> EngineView {
 }
 
 /// Waits for a state that satisfies the condition.
-async fn until(residents: &dyn Residents, condition: impl Fn(&EngineView) -> bool) {
+async fn until(residents: &dyn Residents, what: &str, condition: impl Fn(&EngineView) -> bool) {
+    let start = Instant::now();
     loop {
         let view = view(residents).await;
         if condition(&view) {
             return;
         }
-        assert_ne!(view.state.as_str(), "down", "{:?}", view.reason);
+        let (state, reason) = (view.state.as_str(), view.reason);
+        assert_ne!(state, "down", "{reason:?}");
+        assert!(start.elapsed() < STATE_TIMEOUT, "{what} is missing; the resident is {state}: {reason:?}");
         tokio::time::sleep(POLL).await;
     }
 }
 
 /// Waits for a spare tree.
 pub async fn until_spare(residents: &dyn Residents) {
-    let waited = tokio::time::timeout(SPARE_TIMEOUT, until(residents, |view| view.has_spare)).await;
-    if waited.is_err() {
-        let view = view(residents).await;
-        panic!("no spare tree; the resident is {}: {:?}", view.state.as_str(), view.reason);
-    }
+    until(residents, "a spare tree", |view| view.has_spare).await;
+}
+
+async fn until_warm(residents: &dyn Residents) {
+    until(residents, "a warm resident", is_warm).await;
 }
 
 fn is_warm(view: &EngineView) -> bool {
@@ -90,7 +93,7 @@ pub async fn onboard(residents: &dyn Residents, install: &str) {
     let commands = json!({"install": install, "build": "true", "test": "true"});
     let body = request(&json!({"defaultRef": "main", "commands": commands}));
     residents.onboard(&body, &CancellationToken::new()).await.unwrap();
-    until(residents, is_warm).await;
+    until_warm(residents).await;
 }
 
 /// Measures refreshes, and attaches while a refresh runs.
@@ -107,7 +110,7 @@ pub async fn refresh(residents: &dyn Residents, transport: &dyn ResidentTranspor
         let before = view(residents).await.last_refresh_at;
         let start = Instant::now();
         debug(transport, "refresh-now").await;
-        let done = until(residents, |view| is_warm(view) && view.last_refresh_at != before);
+        let done = until(residents, "a refresh", |view| is_warm(view) && view.last_refresh_at != before);
         let mut attaches = Samples::default();
         let attaching = async {
             for number in 0.. {
@@ -117,6 +120,7 @@ pub async fn refresh(residents: &dyn Residents, transport: &dyn ResidentTranspor
                     detach(residents, &thread).await.unwrap();
                 }
                 attaches.note((time, found));
+                tokio::time::sleep(POLL).await;
             }
         };
         tokio::select! {
@@ -138,7 +142,7 @@ pub async fn restore(residents: &dyn Residents, transport: &dyn ResidentTranspor
     let mut samples = Samples::default();
     samples.note((time, found));
     samples.print(0, "restore+attach");
-    until(residents, is_warm).await;
+    until_warm(residents).await;
     let last = view(residents).await.last_restore.map_or(0, |restore| restore.ms);
     Samples::of(Duration::from_millis(last.unsigned_abs())).print(0, "restore");
 }

@@ -30,7 +30,7 @@ use futures::future::join_all;
 use serde_json::json;
 
 use self::{
-    checkpoints::checkpoint,
+    checkpoints::{SAVES, checkpoint, write},
     origin::{Origin, Shape, git},
     samples::{Samples, timed},
     threads::{Attached, CALLS, attach, call, detach, operation},
@@ -68,7 +68,7 @@ fn disk(folder: &Path) -> u64 {
 async fn load(residents: &dyn Residents, data: &Path, count: usize, rounds: usize) -> u64 {
     let [mut attaches, mut clones, mut detaches, mut operations] = [(); 4].map(|()| Samples::default());
     let mut calls = CALLS.map(|_| Samples::default());
-    let mut saved = [("checkpoint", Samples::default()), ("checkpoint, same", Samples::default())];
+    let mut saved = SAVES.map(|_| Samples::default());
     let mut peak = 0;
     for round in 0..rounds {
         let names: Vec<String> = (0..count).map(|number| format!("load:{count}.{round}.{number}")).collect();
@@ -86,7 +86,10 @@ async fn load(residents: &dyn Residents, data: &Path, count: usize, rounds: usiz
             let found = join_all(attached.iter().map(|name| timed(call(residents, *route, name)))).await;
             found.into_iter().for_each(|one| samples.note(one));
         }
-        for (_, samples) in &mut saved {
+        for ((_, content), samples) in SAVES.iter().zip(&mut saved) {
+            if let Some(content) = content {
+                join_all(attached.iter().map(|name| write(residents, name, content))).await;
+            }
             let found = join_all(attached.iter().map(|name| timed(checkpoint(residents, name)))).await;
             found.into_iter().for_each(|one| samples.note(one));
         }
@@ -100,7 +103,7 @@ async fn load(residents: &dyn Residents, data: &Path, count: usize, rounds: usiz
     for (route, samples) in CALLS.iter().zip(&calls) {
         samples.print(count, route.parts().0.trim_start_matches('/'));
     }
-    for (name, samples) in &saved {
+    for ((name, _), samples) in SAVES.iter().zip(&saved) {
         samples.print(count, name);
     }
     detaches.print(count, "detach");
