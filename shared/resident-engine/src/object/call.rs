@@ -211,7 +211,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             Call::Info => Reply::ok(&self.view()?),
             Call::Activity => Reply::ok(&self.activity().await?),
             Call::Status => Reply::ok(&self.status()?),
-            Call::Detach { request } => Reply::ok(&self.detach(&request).await?),
+            Call::Detach { request } => Reply::ok(&self.detach(request).await?),
             Call::Op { .. } => Reply::ok(&self.op_status(&self.require_record()?)?),
             Call::Read { request } => Reply::ok(&self.read(request).await?),
             Call::Write { request } => Reply::ok(&self.write(request).await?),

@@ -11,14 +11,27 @@ use ars_resident::thread::{
 };
 use ars_resident::wire::{DetachAnswer, DetachRequest};
 use ars_sql::Sql;
+use futures::FutureExt as _;
+use futures::channel::oneshot;
 
 use super::engine::Engine;
 use super::steps::Steps;
-use crate::{Error, Host};
+use crate::{Error, Fault, Host, HostError};
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
-    /// Answers `/detach`.
-    pub(super) async fn detach(self: &Rc<Self>, request: &DetachRequest) -> Result<DetachAnswer, Error> {
+    /// Answers `/detach`. It ends although its caller leaves, which waits for a large tree only so long.
+    pub(super) async fn detach(self: &Rc<Self>, request: DetachRequest) -> Result<DetachAnswer, Error> {
+        let (answer, answered) = oneshot::channel();
+        let engine = Rc::clone(self);
+        let task = async move {
+            // The caller may have left.
+            let _ = answer.send(engine.detach_now(&request).await);
+        };
+        self.host.spawn(task.boxed_local());
+        answered.await.map_err(|oneshot::Canceled| Fault::Host(HostError::Replaced))?
+    }
+
+    async fn detach_now(self: &Rc<Self>, request: &DetachRequest) -> Result<DetachAnswer, Error> {
         let _turn = self.lock_thread(&request.thread_key).await;
         let Some(binding) = self.store.binding(&request.thread_key)? else {
             return Err(Refusal::new(Token::NoBinding, "the thread was never attached").into());

@@ -169,7 +169,7 @@ impl<S: Sql + 'static, H: Host> OpRun<'_, S, H> {
     ) -> Result<(CommandEnd, Deps), StepError> {
         let (mut end, mut deps, mut failed) = (None, Deps::None, None);
         for step in op(self.number, sha, self.user, self.command, key) {
-            let is_cleanup = matches!(step.operation, Operation::RemoveTree { .. });
+            let is_cleanup = matches!(step.operation, Operation::DiscardTree { .. });
             let is_run = matches!(step.operation, Operation::TableCommand { .. });
             if failed.is_some() && !is_cleanup {
                 continue;

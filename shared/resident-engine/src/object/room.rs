@@ -2,14 +2,17 @@
 
 use std::rc::Rc;
 
+use ars_resident::daemon::StepInput;
 use ars_resident::disk::{Arrival, Candidate, DiskDecision, Room, Sample, admit, disk_pressure, evictable};
 use ars_resident::names::StrictThreadKey;
+use ars_resident::plan::empty_trash;
 use ars_resident::registry::Record;
 use ars_resident::thread::TreeCheck;
 use ars_sql::Sql;
 use futures::FutureExt as _;
 
 use super::engine::Engine;
+use super::steps::Steps;
 use crate::{Error, Fault, Host};
 
 /// Delay of a measurement after an attach or detach: the answer leaves first.
@@ -29,7 +32,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         }
         // A thread needs the room of the spare tree more, and the stored sample may be old.
         self.drop_spare().await;
-        let Some(sample) = self.measure().await? else { return Ok(()) };
+        let Some(sample) = self.measure_emptied().await? else { return Ok(()) };
         let Some(mut missing) = self.admit(thread, record, arrival, &sample) else { return Ok(()) };
         let candidates = self.candidates(record).await?;
         let (cold, kept) = evictable(&candidates, thread, self.host.now());
@@ -37,7 +40,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             if !self.evict_cold(key).await? {
                 continue;
             }
-            let Some(sample) = self.measure().await? else { return Ok(()) };
+            let Some(sample) = self.measure_emptied().await? else { return Ok(()) };
             match self.admit(thread, record, arrival, &sample) {
                 None => return Ok(()),
                 Some(still) => missing = still,
@@ -94,6 +97,12 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             return Ok(false);
         }
         Ok(self.evict(&binding, state, "disk-pressure").await.is_ok())
+    }
+
+    /// Measures the disk after the deletion of removed trees. One that fails leaves less room.
+    async fn measure_emptied(self: &Rc<Self>) -> Result<Option<Sample>, Fault> {
+        drop(Steps::new(self).run(empty_trash(), StepInput::None).await);
+        self.measure().await
     }
 
     /// Measures the disk and stores the sample. `None` while no container runs or if it cannot be measured.

@@ -12,6 +12,7 @@ use ars_resident::names::{LockfileKey, Sha};
 use ars_resident::plan::{SpareContext, make_spare, remove_spare};
 use ars_resident::pool::PoolUser;
 use ars_resident::registry::Record;
+use ars_resident::snapshot::Stamp;
 use ars_resident::thread::Deps;
 use ars_sql::Sql;
 use ars_types::RefName;
@@ -109,7 +110,8 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             drop(steps.run(remove_spare(), StepInput::None).await);
             return Ok(true);
         }
-        let made = self.run_spare_plan(&mut steps, &stamp.git_ref, &stamp.sha, key.as_ref(), user).await;
+        let origin = self.host.origin(&record.resource);
+        let made = self.run_spare_plan(&mut steps, &origin, &stamp, key.as_ref(), user).await;
         let Ok(made) = made else { return Ok(false) };
         let mut live = self.live.borrow_mut();
         if let Some(deps) = made.filter(|_| live.workspaces == workspaces) {
@@ -122,8 +124,8 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     async fn run_spare_plan(
         self: &Rc<Self>,
         steps: &mut Steps<'_, S, H>,
-        git_ref: &RefName,
-        sha: &Sha,
+        origin: &str,
+        Stamp { git_ref, sha, .. }: &Stamp,
         key: Option<&LockfileKey>,
         user: PoolUser,
     ) -> Result<Option<Deps>, StepError> {
@@ -131,7 +133,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             return Ok(None);
         }
         let mut deps = Deps::None;
-        for step in make_spare(SpareContext { git_ref, user, deps: key }) {
+        for step in make_spare(SpareContext { git_ref, user, deps: key, origin }) {
             if let Answer::Linked { deps: linked } = steps.run(step, StepInput::None).await? {
                 deps = linked;
             }

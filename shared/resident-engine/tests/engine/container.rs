@@ -80,7 +80,7 @@ impl Container {
         let missing = || StepFailure::new(FailureKind::NotFound, "not on the disk");
         Ok(match &step.operation {
             Operation::Git { args, cwd, .. } => return self.git(args, cwd, host),
-            Operation::RemoveTree { path } => {
+            Operation::RemoveTree { path } | Operation::DiscardTree { path } => {
                 self.remove(path);
                 Answer::Done
             }

@@ -8,7 +8,7 @@ use ars_resident_engine::Call;
 use serde_json::{Value, json};
 
 use crate::container::sha;
-use crate::world::{HOUR, MINUTE, SECOND, World, attach_call, exec_call, record, resource};
+use crate::world::{HOUR, MINUTE, SECOND, World, attach_call, detach_call, exec_call, record, resource};
 
 fn main_ref() -> Value {
     json!({ "refHint": "main" })
@@ -106,6 +106,9 @@ fn full_disk_evicts_cold_trees_then_rejects() {
     assert_eq!((&refused["status"], &refused["reason"]), (&json!(503), &json!("disk-pressure")), "{refused}");
     assert!(!refused["error"].as_str().unwrap().contains("load:"), "no other thread is named");
     assert_eq!(world.view().threads[0].evicted_why.as_deref(), Some("disk-pressure"));
+    let platform = world.platform.borrow();
+    let last = |name: &str| platform.steps.iter().rposition(|step| step == name);
+    assert!(last("worktree-remove") < last("trash-empty"), "the removed tree still had its space");
 }
 
 #[test]
@@ -191,12 +194,21 @@ fn forced_detach_kills_a_running_command() {
 }
 
 #[test]
+fn detach_ends_although_its_caller_left() {
+    let mut world = World::warm();
+    world.attach("load:1", main_ref());
+    let command = world.start(exec_call("load:1", "hang"));
+    world.abandon(detach_call("load:1", true));
+    assert!(world.finish(command).is_some());
+    assert_eq!(world.detach("load:1", false)["reason"], "already-evicted");
+}
+
+#[test]
 fn command_that_arrives_during_a_detach_finds_no_tree() {
     let mut world = World::warm();
     world.attach("load:1", main_ref());
     let command = world.start(exec_call("load:1", "hang"));
-    let body = json!({ "resource": resource(), "threadKey": "load:1", "force": true });
-    let detach = world.start(Call::Detach { request: serde_json::from_value(body).unwrap() });
+    let detach = world.start(detach_call("load:1", true));
     let late = world.start(exec_call("load:1", "edit"));
     assert!(world.finish(command).is_some());
     assert_eq!(world.finish(detach).unwrap().body["released"], true);

@@ -460,6 +460,14 @@ impl World {
         receiver
     }
 
+    /// Starts a call whose caller leaves.
+    pub fn abandon(&mut self, call: Call) {
+        let mut answer = self.engine.answer(call).boxed_local();
+        assert!((&mut answer).now_or_never().is_none(), "the call is over");
+        drop(answer);
+        self.pool.run_until_stalled();
+    }
+
     pub fn finish(&mut self, mut answer: oneshot::Receiver<Reply>) -> Option<Reply> {
         for _ in 0..20_000 {
             self.pool.run_until_stalled();
@@ -594,14 +602,18 @@ impl World {
     }
 
     pub fn detach(&mut self, thread: &str, force: bool) -> Json {
-        let body = json!({ "resource": resource(), "threadKey": thread, "force": force });
-        self.call(Call::Detach { request: serde_json::from_value(body).unwrap() }).body
+        self.call(detach_call(thread, force)).body
     }
 
     pub fn exec(&mut self, thread: &str, command: &str) -> Json {
         let call = exec_call(thread, command);
         self.call(call).body
     }
+}
+
+pub fn detach_call(thread: &str, force: bool) -> Call {
+    let body = json!({ "resource": resource(), "threadKey": thread, "force": force });
+    Call::Detach { request: serde_json::from_value(body).unwrap() }
 }
 
 pub fn attach_call(thread: &str, fields: &Json) -> Call {
