@@ -31,6 +31,8 @@ pub const TEMPORARIES: &str = "/workspace/tmp";
 pub const STATE: &str = "/workspace/.resident";
 /// The one-shot credential file of git.
 pub const CREDENTIALS: &str = "/workspace/.resident/git-credentials";
+/// Removed trees on their way to deletion.
+pub const TRASH: &str = "/workspace/.resident/trash";
 /// Marker of the verified commit.
 pub const READY: &str = "/workspace/.resident/ready";
 /// Marker of the commit that was built.

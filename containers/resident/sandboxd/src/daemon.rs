@@ -2,7 +2,7 @@
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -20,12 +20,12 @@ use crate::{
     archive, disk,
     failure::{OpenError, Result},
     git,
-    running::Registry,
     runtime::Runtime,
     settings::Settings,
     step::{Progress, Shared, StepContext},
     steps,
     stop::Stop,
+    trash::Trash,
 };
 
 /// Timeout of a measurement of the disk.
@@ -42,6 +42,7 @@ pub struct Daemon {
 
 impl Daemon {
     /// Prepares the workspace, and ends processes that an earlier daemon left in it.
+    /// Trees that were removed are deleted in the background, so the caller is in a runtime.
     ///
     /// # Errors
     /// The workspace cannot be prepared, or a program is missing.
@@ -54,8 +55,12 @@ impl Daemon {
             .no_proxy()
             .build()
             .map_err(|error| OpenError::Workspace(std::io::Error::other(error)))?;
-        let shared = Shared { registry: Registry::default(), installs: Mutex::default(), http };
-        Ok(Self { runtime: Arc::new(runtime), mirror: tokio::sync::Mutex::new(()), shared })
+        let trash = Trash::default();
+        let runtime = Arc::new(runtime);
+        trash.empty_soon(&runtime);
+        let (registry, installs, kept) = Default::default();
+        let shared = Shared { registry, installs, kept, trash, http };
+        Ok(Self { runtime, mirror: tokio::sync::Mutex::new(()), shared })
     }
 
     /// Performs a step. Its processes end before it does. `cancel` ends it.
@@ -87,6 +92,7 @@ impl Daemon {
     pub async fn cancel_all(&self) {
         self.shared.registry.close();
         self.shared.registry.end(|_| true).await;
+        self.shared.trash.close().await;
     }
 
     /// Returns the state of the daemon.

@@ -63,8 +63,10 @@ pub(crate) struct GitCall<'a> {
     pub(crate) credential: Option<&'a GitCredential>,
     /// Input.
     pub(crate) input: Input,
-    /// Alternate index.
-    pub(crate) index: Option<PathBuf>,
+    /// Further variables.
+    pub(crate) variables: Vec<(OsString, OsString)>,
+    /// A shell script that calls git, which is its first argument. The others follow.
+    pub(crate) script: Option<&'static str>,
 }
 
 /// The result of a call.
@@ -112,12 +114,28 @@ impl<'a> GitCall<'a> {
 
     /// Makes a call.
     pub(crate) fn new(user: User, cwd: PathBuf, args: Vec<OsString>) -> Self {
-        Self { user, cwd, args, credential: None, input: Input::Empty, index: None }
+        Self { user, cwd, args, credential: None, input: Input::Empty, variables: Vec::new(), script: None }
     }
 
     /// Sets the index.
-    pub(crate) fn with_index(mut self, index: &Path) -> Self {
-        self.index = Some(index.to_owned());
+    pub(crate) fn with_index(self, index: &Path) -> Self {
+        self.with_variable("GIT_INDEX_FILE", index)
+    }
+
+    /// Writes new objects to a folder. Those of the other one are known.
+    pub(crate) fn with_objects(self, objects: &Path, known: &Path) -> Self {
+        self.with_variable("GIT_OBJECT_DIRECTORY", objects)
+            .with_variable("GIT_ALTERNATE_OBJECT_DIRECTORIES", known)
+    }
+
+    fn with_variable(mut self, name: &str, value: &Path) -> Self {
+        self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    /// Makes it a call of a script, because a start in a tree costs more than a call of git.
+    pub(crate) fn with_script(mut self, script: &'static str) -> Self {
+        self.script = Some(script);
         self
     }
 
@@ -166,8 +184,13 @@ impl<'a> GitCall<'a> {
         if let User::Unprivileged(_) = self.user {
             program.place = Some(runtime.place(self.user, &self.cwd, false)?);
         }
-        let settings = SETTINGS.iter().flat_map(|setting| words(["-c", setting]));
-        program = program.args(settings);
+        if let Some(script) = self.script {
+            program.words = words(["-c", script, "git"]).to_vec();
+            program.words.insert(0, runtime.programs.shell.clone().into());
+            program.words.push(runtime.programs.git.clone().into());
+        } else {
+            program = program.args(SETTINGS.iter().flat_map(|setting| words(["-c", setting])));
+        }
         if let Some(file) = credential {
             program = program.args(["-c".into(), file.setting()]);
         }
@@ -190,11 +213,23 @@ impl<'a> GitCall<'a> {
             ("GIT_ASKPASS".into(), "true".into()),
         ];
         program.variables.extend(variables.map(OsString::from).into_iter().zip(identity));
-        if let Some(index) = self.index {
-            program.variables.push(("GIT_INDEX_FILE".into(), index.into()));
+        if self.script.is_some() {
+            program.variables.extend(variables_of_settings());
         }
+        program.variables.extend(self.variables);
         Ok(program)
     }
+}
+
+/// Returns the settings for the calls of a script.
+fn variables_of_settings() -> impl Iterator<Item = (OsString, OsString)> {
+    let count = ("GIT_CONFIG_COUNT".into(), SETTINGS.len().to_string().into());
+    let each = SETTINGS.iter().enumerate().flat_map(|(number, setting)| {
+        let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+        [("KEY", name), ("VALUE", value)]
+            .map(|(kind, text)| (format!("GIT_CONFIG_{kind}_{number}").into(), text.into()))
+    });
+    std::iter::once(count).chain(each)
 }
 
 fn lossy(bytes: &[u8]) -> String {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use ars_resident::layout::{
-    DEPS, MIRROR, OPS, RUNTIME, STATE, STREAMS, TEMPORARIES, THREADS, TRANSFERS, WORKSPACE,
+    DEPS, MIRROR, OPS, RUNTIME, STATE, STREAMS, TEMPORARIES, THREADS, TRANSFERS, TRASH, WORKSPACE,
 };
 use ars_resident::names::RuntimeId;
 use ars_resident::plan::User;
@@ -147,6 +147,7 @@ fn prepare(settings: &Settings) -> io::Result<Places> {
         (STATE, PRIVATE),
         (STREAMS, PRIVATE),
         (TRANSFERS, PRIVATE),
+        (TRASH, PRIVATE),
         (DEPS, OPEN),
         (THREADS, OPEN),
         (OPS, OPEN),

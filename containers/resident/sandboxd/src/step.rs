@@ -1,4 +1,4 @@
-//! A step in progress, and what it may use.
+//! A step in progress, and the parts that it may use.
 
 use std::{
     collections::HashMap,
@@ -14,9 +14,11 @@ use ars_resident::plan::{Unprivileged, User};
 
 use crate::{
     failure::{Context as _, Result, invalid},
+    kept::AllKept,
     running::Registry,
     runtime::Runtime,
     stop::Stop,
+    trash::Trash,
 };
 
 /// Bytes that a step moved so far.
@@ -35,13 +37,17 @@ impl Progress {
     }
 }
 
-/// What all steps share.
+/// The parts that all steps share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     /// Steps in progress.
     pub(crate) registry: Registry,
     /// One installation for each key.
     pub(crate) installs: Mutex<HashMap<LockfileKey, Arc<tokio::sync::Mutex<()>>>>,
+    /// The starts of the next checkpoints.
+    pub(crate) kept: AllKept,
+    /// Removed trees.
+    pub(crate) trash: Trash,
     /// The client for archives.
     pub(crate) http: reqwest::Client,
 }

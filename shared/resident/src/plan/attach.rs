@@ -77,21 +77,22 @@ fn create(context: &AttachContext<'_>, path: &str, owner: User) -> Vec<PlanStep>
         PlanStep::root("threads-dir", make(THREADS, SHARED_MODE, User::ROOT)),
         PlanStep::root("thread-dir", make(&dir, PRIVATE_MODE, User::ROOT)),
     ];
-    let clean = PlanStep::root("worktree-clean", Operation::RemoveTree { path: path.to_owned() });
+    let clean = PlanStep::root("worktree-clean", Operation::DiscardTree { path: path.to_owned() });
     if context.takes_spare {
         // Without the lock of the mirror: a refresh does not delay it.
         steps.push(clean);
         let take = Operation::TakeSpare { tree: path.to_owned() };
         steps.push(PlanStep::root(TAKE_SPARE, take));
         steps.push(PlanStep::root("thread-own", make(&dir, PRIVATE_MODE, owner)));
-        steps.push(remote);
+        // The origin of the spare tree is the code host.
+        steps.extend(context.readonly.then_some(remote));
         return steps;
     }
     // Without hard links, so that no write reaches the mirror's objects.
     let clone =
         git(MIRROR, &["clone", "--no-hardlinks", "--branch", context.git_ref.as_str(), "--", MIRROR, path]);
     steps.extend([
-        clean.locked(),
+        clean,
         PlanStep::root("worktree-clone", clone).within(FETCH_TIMEOUT_MS).locked(),
         PlanStep::root("worktree-chown", Operation::ChangeOwner { path: dir, owner }).locked(),
         remote,

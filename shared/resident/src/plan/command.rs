@@ -104,6 +104,6 @@ pub fn op(
     }
     let run = Operation::TableCommand { user: Unprivileged::Pool(user), command: command.clone(), cwd: path };
     steps.push(PlanStep::of("op-run", owner, run).within(OP_TIMEOUT_MS));
-    steps.push(PlanStep::root("op-remove", Operation::RemoveTree { path: dir }));
+    steps.push(PlanStep::root("op-remove", Operation::DiscardTree { path: dir }));
     steps
 }

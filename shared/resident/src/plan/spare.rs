@@ -23,19 +23,25 @@ pub struct SpareContext<'a> {
     pub user: PoolUser,
     /// Dependencies to link. `None` without an install command.
     pub deps: Option<&'a LockfileKey>,
+    /// URL of the repository at the code host.
+    pub origin: &'a str,
 }
 
 /// Returns the steps that make the spare tree, in place of an earlier one.
 pub fn make_spare(context: SpareContext<'_>) -> Vec<PlanStep> {
-    let SpareContext { git_ref, user, deps } = context;
+    let SpareContext { git_ref, user, deps, origin } = context;
     let (tree, owner) = (SPARE.to_owned(), User::pool(user));
     let folder = Operation::MakeDir { path: SPARES.to_owned(), mode: PRIVATE_MODE, owner: User::ROOT };
     let clone = git(MIRROR, &["clone", "--no-hardlinks", "--branch", git_ref.as_str(), "--", MIRROR, SPARE]);
+    let settings = format!("{SPARE}/.git/config");
+    let remote = git(MIRROR, &["config", "--file", &settings, "remote.origin.url", origin]);
     let own = Operation::ChangeOwner { path: tree.clone(), owner };
     let mut steps = vec![
         PlanStep::root("spare-dir", folder),
         remove_spare(),
         PlanStep::root("spare-clone", clone).within(FETCH_TIMEOUT_MS).locked(),
+        // Before its user owns the tree, because root's git changes the file.
+        PlanStep::root("spare-remote", remote),
         PlanStep::root("spare-chown", own),
     ];
     if let Some(key) = deps {
@@ -49,6 +55,5 @@ pub fn make_spare(context: SpareContext<'_>) -> Vec<PlanStep> {
 
 /// Returns the step that removes the spare tree.
 pub fn remove_spare() -> PlanStep {
-    let remove = Operation::RemoveTree { path: SPARE.to_owned() };
-    PlanStep::root("spare-remove", remove).within(FETCH_TIMEOUT_MS)
+    PlanStep::root("spare-remove", Operation::DiscardTree { path: SPARE.to_owned() })
 }

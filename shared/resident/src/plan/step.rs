@@ -93,6 +93,13 @@ pub enum Operation {
         /// Path.
         path: String,
     },
+    /// Move a folder into the trash, which is deleted after the answer. Only root reaches it there.
+    DiscardTree {
+        /// Path.
+        path: String,
+    },
+    /// Wait until everything in the trash is deleted.
+    EmptyTrash,
     /// Change the owner of a folder and its content.
     ChangeOwner {
         /// Path.

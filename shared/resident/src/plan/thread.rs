@@ -11,6 +11,8 @@ use crate::pool::{Holder, PoolUser};
 const KILL_STEP_TIMEOUT_MS: i64 = 2_000;
 /// Time in which dependencies are installed, archived or restored.
 const INSTALL_TIMEOUT_MS: i64 = 600_000;
+/// Time in which removed trees are deleted.
+const TRASH_TIMEOUT_MS: i64 = 300_000;
 
 /// Returns the step that checks a tree for unsaved work, as the thread's user.
 /// `tip` is that of its ref in the mirror.
@@ -64,8 +66,7 @@ pub fn evict(
     if needs_checkpoint {
         steps.push(checkpoint(thread, git_ref, user));
     }
-    steps
-        .push(PlanStep::root("worktree-remove", Operation::RemoveTree { path: thread_dir(thread) }).locked());
+    steps.push(PlanStep::root("worktree-remove", Operation::DiscardTree { path: thread_dir(thread) }));
     steps.push(PlanStep::root("home-clean", Operation::CleanHome { user }));
     steps
 }
@@ -79,9 +80,14 @@ pub fn abandon(user: PoolUser, holder: &Holder) -> Vec<PlanStep> {
     };
     vec![
         kill(user),
-        PlanStep::root("orphan-remove", Operation::RemoveTree { path }),
+        PlanStep::root("orphan-remove", Operation::DiscardTree { path }),
         PlanStep::root("home-clean", Operation::CleanHome { user }),
     ]
+}
+
+/// Returns the step that waits for the deletion of removed trees. Their space is free after it.
+pub fn empty_trash() -> PlanStep {
+    PlanStep::root("trash-empty", Operation::EmptyTrash).within(TRASH_TIMEOUT_MS)
 }
 
 /// Returns the step that uses an entry of the store, or restores it from its archive.

@@ -13,7 +13,7 @@ use std::{
 };
 
 use ars_bot_ports::WorkspaceError;
-use cap_std::fs::{Dir, DirEntry, File, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
+use cap_std::fs::{Dir, DirEntry, File, OpenOptions, OpenOptionsExt as _};
 
 /// Opening a FIFO or device must not wait for its other end.
 const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
@@ -26,24 +26,6 @@ const NO_DEVICE: i32 = rustix::io::Errno::NXIO.raw_os_error();
 /// Distinguishes the names of temporary files within the process.
 static TEMPORARY: AtomicU64 = AtomicU64::new(0);
 
-/// What a name in the tree stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    File,
-    Folder,
-    Missing,
-    Other,
-}
-
-/// The state of a file or folder, without its content. No program can set the time of change back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
-    pub(super) kind: Kind,
-    inode: u64,
-    size: u64,
-    changed: (i64, i64),
-}
-
 /// The tree, opened once.
 pub(super) struct Files {
     root: PathBuf,
@@ -54,6 +36,11 @@ impl Files {
     /// Returns the files of an opened tree. `root` is its path, without links.
     pub(super) fn of(root: PathBuf, tree: OwnedFd) -> Self {
         Self { root, dir: Dir::from_std_file(tree.into()) }
+    }
+
+    /// Returns the folder of the tree.
+    pub(super) fn folder(&self) -> &Dir {
+        &self.dir
     }
 
     /// Returns a caller's path relative to the tree. Absolute paths are accepted inside the tree only.
@@ -112,24 +99,6 @@ impl Files {
     pub(super) fn listed_size(&self, relative: &Path) -> Option<u64> {
         let metadata = self.dir.symlink_metadata(relative).ok()?;
         (metadata.is_file() || metadata.is_symlink()).then(|| metadata.len())
-    }
-
-    /// Returns the stamp of a path, without following a link, or `None` if it cannot be read.
-    pub(super) fn stamp(&self, relative: &Path) -> Option<Stamp> {
-        let metadata = match self.dir.symlink_metadata(relative) {
-            Ok(metadata) => metadata,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Some(Stamp { kind: Kind::Missing, inode: 0, size: 0, changed: (0, 0) });
-            }
-            Err(_) => return None,
-        };
-        let kind = match metadata.file_type() {
-            kind if kind.is_file() => Kind::File,
-            kind if kind.is_dir() => Kind::Folder,
-            _ => Kind::Other,
-        };
-        let (inode, changed) = (metadata.ino(), (metadata.ctime(), metadata.ctime_nsec()));
-        Some(Stamp { kind, inode, size: metadata.len(), changed })
     }
 
     /// Replaces a file atomically: a temporary file in the same directory, then a rename.

@@ -131,7 +131,7 @@ impl Programs {
         let owned = |folders: &[&Path]| folders.iter().map(|folder| folder.to_path_buf()).collect::<Vec<_>>();
         let temporary = writable.first().map_or_else(|| place.to_path_buf(), |folder| folder.to_path_buf());
         let (writable, readable) = (owned(writable), owned(readable));
-        let access = Access { writable, readable, temporary, reach: Reach::Nothing };
+        let access = Access { writable, readable, temporary, reach: Reach::Nothing, is_of_service: true };
         let mut words: Vec<OsString> = self.sandbox.arguments(&access);
         words.push(program.to_owned());
         let mut command = start::command(&words);
@@ -155,6 +155,7 @@ impl Programs {
             readable: Vec::new(),
             temporary: place.join(TEMPORARY),
             reach,
+            is_of_service: false,
         };
         let mut words: Vec<OsString> = self.sandbox.arguments(&access);
         words.push(program.to_owned());

@@ -72,6 +72,8 @@ pub(crate) struct Commands {
 
 /// The prefix of the names of workspaces without a usable tree.
 const SET_ASIDE: &str = ".set-aside-";
+/// The folder of copied settings in the data directory.
+const STAGE: &str = "sandbox-etc";
 /// The error of a missing tree.
 const TREE_GONE: &str = "the working tree of this thread is missing or is not a folder any more: a message that names \
                          its repository with `repo:` clones it again";
@@ -151,7 +153,9 @@ impl GitWorkspaces {
             let home = self.environment.service_home();
             let hidden = [&*self.data_dir, &*self.root];
             let folders = Folders::select(variables, &self.settings.readable, &hidden, home);
-            Programs::find(self.environment.clone(), || choose(&self.settings, &folders)).map(Arc::new)
+            let stage = self.data_dir.join(STAGE);
+            let sandbox = || choose(&self.settings, &folders, &stage);
+            Programs::find(self.environment.clone(), sandbox).map(Arc::new)
         };
         self.programs.get_or_init(find).as_ref().map_err(String::as_str)
     }

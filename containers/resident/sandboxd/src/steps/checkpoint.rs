@@ -4,10 +4,10 @@
 //! with a copy of the index. Tips of other local branches and stashes are further parents of it.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, HashSet},
     ffi::OsString,
     io::{BufRead as _, BufReader},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use ars_resident::daemon::{Answer, SavedCheckpoint, StepInput};
@@ -18,12 +18,14 @@ use ars_resident::saved_work::{MESSAGE, NAMESPACE};
 use cap_std::fs::Dir;
 
 use super::{
-    files::{read_whole, write_in},
-    hidden, secrets, transfer,
+    files::{make_folder, read_whole, write_in},
+    hidden, quick, secrets, transfer,
 };
 use crate::{
     failure::{Context as _, Result, invalid},
+    footprint::{Footprint, Watched},
     git::GitCall,
+    kept::{Index, Kept, Objects, Saved},
     runtime::Runtime,
     step::StepContext,
     stop::Stop,
@@ -53,6 +55,10 @@ struct Content {
     head_tree: String,
     tree: String,
     changed: Vec<secrets::Changed>,
+    /// The lines of `git add --verbose`.
+    added: Vec<u8>,
+    /// The index hid files.
+    has_hidden: bool,
 }
 
 /// Refs of a tree.
@@ -64,7 +70,7 @@ struct Refs {
     has_stash: bool,
 }
 
-/// What becomes of a working tree.
+/// The way to save a working tree.
 enum Plan {
     /// Neither a change nor a commit of its own.
     Nothing,
@@ -93,6 +99,12 @@ pub(super) async fn save(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
     };
     let namespace = format!("{NAMESPACE}/{run}");
     let real = step.runtime.places.real(tree)?;
+    if let Some((last, is_new)) = quick::save(step, user, (tree, &real), &namespace).await? {
+        return saved(last.git_ref(), &last.sha, is_new, Vec::new());
+    }
+    let folder = Dir::from(step.runtime.places.open_dir(tree)?);
+    // A later change of refs or index counts for the next checkpoint.
+    let footprint = step.blocking(move |_| Ok(Footprint::of(&folder))).await?;
     let refs = async {
         let refs = refs(step, user, &real).await?;
         tokio::try_join!(others(step, user, &real, &refs), transfer::known(step, &refs.remotes))
@@ -120,18 +132,28 @@ pub(super) async fn save(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
         plan = state.plan(step, user, &real).await?;
         sha = state.commit(step, user, &real, &plan).await?;
     }
-    let sha = match plan {
+    let (number, sha, is_new) = match plan {
         Plan::Nothing => return Ok(Answer::Saved { checkpoint: None }),
-        Plan::Same(last) => {
-            return saved(format!("{namespace}/{}", last.number), &last.sha, false, state.withheld);
+        Plan::Same(last) => (last.number, last.sha, false),
+        Plan::Head | Plan::Commit => {
+            transfer::to_mirror(step, user, &real, &sha, &known).await?;
+            let number = state.last.as_ref().map_or(1, |last| last.number + 1);
+            let call =
+                GitCall::in_mirror(step.runtime, ["update-ref", &format!("{namespace}/{number}"), &sha])?;
+            call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?;
+            (number, sha, true)
         }
-        Plan::Head | Plan::Commit => sha,
     };
-    transfer::to_mirror(step, user, &real, &sha, &known).await?;
-    let git_ref = format!("{namespace}/{}", state.last.map_or(1, |last| last.number + 1));
-    let call = GitCall::in_mirror(step.runtime, ["update-ref", &git_ref, &sha])?;
-    call.run(step.runtime, &step.stop).await?.succeeded(step.runtime)?;
-    saved(git_ref, &sha, true, state.withheld)
+    let parents = state.parents();
+    let State { content, withheld, .. } = state;
+    let (tree_id, head_tree) = (content.tree.clone(), content.head_tree.clone());
+    let last = Saved { namespace, number, sha, tree: tree_id, parents, head_tree };
+    let answer = saved(last.git_ref(), &last.sha, is_new, withheld.clone());
+    // The next search would not know the withheld files.
+    if let Some(footprint) = footprint.filter(|_| withheld.is_empty() && !content.has_hidden) {
+        keep(step, user, (tree, &real), content, (last, footprint)).await?;
+    }
+    answer
 }
 
 impl State {
@@ -184,20 +206,21 @@ fn folder_of(tree: &str) -> Result<&str> {
 
 /// Writes the objects of the working tree with a copy of the index.
 ///
-/// A start of git costs more than its work here, so calls that need nothing of each other run together.
+/// A start of git costs more than its work here, so independent calls run together.
 async fn content(step: &StepContext<'_>, user: User, tree: &str, real: &Path) -> Result<Content> {
     let (runtime, stop) = (step.runtime, &step.stop);
-    let index = Index::copy(step, user, tree, real).await?;
+    let index = copy_index(step, user, tree, real).await?;
     let heads = async {
         let call = GitCall::in_tree(user, real, ["rev-parse", "HEAD^{commit}", "HEAD^{tree}"]);
         call.run(runtime, stop).await?.succeeded(runtime)
     };
     let add = async || {
-        let call = GitCall::in_tree(user, real, ["add", "--all"]).with_index(&index.real);
-        call.run(runtime, stop).await?.succeeded(runtime).map(drop)
+        let call = GitCall::in_tree(user, real, ["add", "--all", "--verbose"]).with_index(&index.real);
+        call.run(runtime, stop).await?.succeeded(runtime)
     };
-    let (hidden, heads, ()) = tokio::try_join!(hidden::list(step, user, real, &index.real), heads, add())?;
-    if hidden::unhide(step, user, tree, real, &index.real, &hidden).await? {
+    let (hidden, heads, added) = tokio::try_join!(hidden::list(step, user, real, &index.real), heads, add())?;
+    let has_hidden = hidden::unhide(step, user, tree, real, &index.real, &hidden).await?;
+    if has_hidden {
         add().await?;
     }
     let (changed, written) = tokio::try_join!(
@@ -209,7 +232,8 @@ async fn content(step: &StepContext<'_>, user: User, tree: &str, real: &Path) ->
     }
     let text = heads.text();
     let (head, head_tree) = text.split_once('\n').ok_or_else(|| invalid("the tree has no commit"))?;
-    Ok(Content { index, head: head.to_owned(), head_tree: head_tree.to_owned(), tree: written, changed })
+    let (head, head_tree, added) = (head.to_owned(), head_tree.to_owned(), added.stdout);
+    Ok(Content { index, head, head_tree, tree: written, changed, added, has_hidden })
 }
 
 async fn write_tree(step: &StepContext<'_>, user: User, real: &Path, index: &Index) -> Result<String> {
@@ -297,32 +321,47 @@ async fn last(runtime: &Runtime, namespace: &str, stop: &Stop) -> Result<Option<
     Ok(text.lines().filter_map(parse).max_by_key(|last| last.number))
 }
 
-/// A copy of the index, beside it. It is removed when dropped.
-struct Index {
-    folder: Dir,
-    path: PathBuf,
-    real: PathBuf,
+/// Copies the index of a tree beside it.
+async fn copy_index(step: &StepContext<'_>, user: User, tree: &str, real: &Path) -> Result<Index> {
+    let name = format!(".git/ars-index-{}", uuid::Uuid::new_v4());
+    let (folder, path) = step.runtime.places.in_tree(&format!("{tree}/{name}"))?;
+    let owner = users::owner(&step.runtime.settings.mode, user);
+    let index = Index { folder, path, real: real.join(&name) };
+    step.blocking(move |_| {
+        // With its times of files, so that only changed files are read again. By its own time git recognizes files that
+        // changed in the same moment.
+        let own = Path::new(".git/index");
+        let changed = index.folder.symlink_metadata(own).and_then(|meta| meta.modified()).context("index")?;
+        let content = read_whole(&index.folder, own)?;
+        write_in(&index.folder, &index.path, &content, INDEX_MODE, owner)?;
+        let copy = index.folder.open(&index.path).context("index")?.into_std();
+        copy.set_modified(changed.into_std()).context("index")?;
+        Ok(index)
+    })
+    .await
 }
 
-impl Index {
-    async fn copy(step: &StepContext<'_>, user: User, tree: &str, real: &Path) -> Result<Self> {
-        let name = format!(".git/ars-index-{}", uuid::Uuid::new_v4());
-        let (folder, path) = step.runtime.places.in_tree(&format!("{tree}/{name}"))?;
-        let owner = users::owner(&step.runtime.settings.mode, user);
-        let index = Self { folder, path, real: real.join(&name) };
-        step.blocking(move |_| {
-            // With its times of files, so that only changed files are read again.
-            let content = read_whole(&index.folder, Path::new(".git/index"))?;
-            write_in(&index.folder, &index.path, &content, INDEX_MODE, owner)?;
-            Ok(index)
-        })
-        .await
+/// Keeps the start of the next checkpoint of the run. Without it, that one reads everything again.
+async fn keep(
+    step: &StepContext<'_>,
+    user: User,
+    (tree, real): (&str, &Path),
+    content: Content,
+    (saved, footprint): (Saved, Footprint),
+) -> Result<()> {
+    let Content { index, added, .. } = content;
+    let name = format!(".git/ars-objects-{}", uuid::Uuid::new_v4());
+    let (folder, path) = step.runtime.places.in_tree(&format!("{tree}/{name}"))?;
+    let owner = users::owner(&step.runtime.settings.mode, user);
+    let real_objects = real.join(&name);
+    let kept = step.blocking(move |_| {
+        let Some(watched) = Watched::new(&folder, footprint, &added) else { return Ok(None) };
+        make_folder(&folder, &path, owner)?;
+        let objects = Objects { tree: folder, path, real: real_objects, adopted: HashSet::new() };
+        Ok(Some(Kept { saved, index, objects, watched }))
+    });
+    if let Some(kept) = kept.await? {
+        step.shared.kept.keep(real, kept);
     }
-}
-
-impl Drop for Index {
-    fn drop(&mut self) {
-        // A remaining copy is a file that git ignores.
-        let _ = self.folder.remove_file(&self.path);
-    }
+    Ok(())
 }

@@ -101,12 +101,12 @@ async fn seed(step: &StepContext<'_>, key: &LockfileKey, scratch: &str) -> Resul
     };
     let entry = runtime.places.open_dir(&store::entry_path(&warm))?;
     let target = runtime.places.open_dir(scratch)?;
-    let trash = Trash::create(step)?;
-    let folder = runtime.places.open_dir(&trash.path)?;
+    let replaced = Replaced::create(step)?;
+    let folder = runtime.places.open_dir(&replaced.path)?;
     let owner = users::owner(&runtime.settings.mode, User::BUILD);
     let links = crate::settings::StoreLinks::Copy;
     step.blocking(move |stop| store::link_view(&entry, &target, &folder, links, owner, stop)).await?;
-    trash.remove(step).await
+    replaced.remove(step).await
 }
 
 async fn run_install(step: &StepContext<'_>, key: &LockfileKey, command: &TableCommand) -> Result<()> {
@@ -187,12 +187,12 @@ pub(super) async fn link(
     store::touch(runtime, key)?;
     let entry = runtime.places.open_dir(&store::entry_path(key))?;
     let target = runtime.places.open_dir(tree)?;
-    let trash = Trash::create(step)?;
-    let folder = runtime.places.open_dir(&trash.path)?;
+    let replaced = Replaced::create(step)?;
+    let folder = runtime.places.open_dir(&replaced.path)?;
     let (links, owner) = (runtime.settings.links, users::owner(&runtime.settings.mode, owner));
     let linked =
         step.blocking(move |stop| store::link_view(&entry, &target, &folder, links, owner, stop)).await;
-    trash.remove(step).await?;
+    replaced.remove(step).await?;
     Ok(Answer::Linked { deps: linked? })
 }
 
@@ -257,15 +257,15 @@ fn install_lock(step: &StepContext<'_>, key: &LockfileKey) -> Arc<tokio::sync::M
     Arc::clone(installs.entry(key.clone()).or_default())
 }
 
-/// A folder for what is replaced.
-struct Trash {
+/// A folder for replaced dependencies.
+struct Replaced {
     path: String,
 }
 
-impl Trash {
+impl Replaced {
     fn create(step: &StepContext<'_>) -> Result<Self> {
-        let path = format!("{DEPS}/{}trash-{}", store::STAGING, uuid::Uuid::new_v4());
-        fs::create_dir(step.runtime.places.real(&path)?).context("trash")?;
+        let path = format!("{DEPS}/{}replaced-{}", store::STAGING, uuid::Uuid::new_v4());
+        fs::create_dir(step.runtime.places.real(&path)?).context("deps")?;
         Ok(Self { path })
     }
 

@@ -85,7 +85,7 @@ pub(super) fn write_in(
     let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
         return Err(invalid("the path names no file"));
     };
-    let folder = make_parents(tree, parent, owner)?;
+    let folder = make_folder(tree, parent, owner)?;
     let staging = format!(".ars-{}", uuid::Uuid::new_v4());
     let written = stage(&folder, &staging, content, mode, owner)
         .and_then(|()| folder.rename(&staging, &folder, name).context("rename"));
@@ -107,10 +107,10 @@ fn stage(folder: &Dir, name: &str, content: &[u8], mode: u32, owner: Option<Owne
     fchmod(&file, Bits::from_raw_mode(mode & PERMISSIONS)).context("permissions")
 }
 
-/// Opens the folder of a file, and creates what is missing of it.
-fn make_parents(tree: &Dir, parent: &Path, owner: Option<Owner>) -> Result<Dir> {
+/// Opens a folder, and creates its missing parts.
+pub(super) fn make_folder(tree: &Dir, folder: &Path, owner: Option<Owner>) -> Result<Dir> {
     let mut path = PathBuf::from(".");
-    for part in parent.components().filter(|part| matches!(part, Component::Normal(_))) {
+    for part in folder.components().filter(|part| matches!(part, Component::Normal(_))) {
         path.push(part);
         // Relative to the tree, so that a link may lead to another folder in it.
         match tree.create_dir(&path) {

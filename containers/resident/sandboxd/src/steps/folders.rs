@@ -1,8 +1,8 @@
 //! Folders: create, remove, change owner, clean caches of a home.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use ars_resident::daemon::{Answer, FailureKind, StepFailure};
+use ars_resident::daemon::{Answer, FailureKind};
 use ars_resident::layout::{BUILT, CHECKOUT, HOMES, MIRROR, READY, SPARE, THREADS, WORKSPACE};
 use ars_resident::plan::User;
 use rustix::fs::{Mode as Bits, RenameFlags, fchmod, fchown, mkdirat, renameat_with};
@@ -12,9 +12,8 @@ use super::markers;
 use crate::{
     failure::{Context as _, Result, invalid},
     places::open_beneath,
-    process::{Program, Streams, run},
-    runtime::{temporary_of, words},
-    settings::Mode,
+    remove,
+    runtime::temporary_of,
     step::StepContext,
     users,
     walk::change_owner,
@@ -47,10 +46,7 @@ pub(super) fn make(step: &StepContext<'_>, path: &str, mode: u32, owner: User) -
 /// Removes a folder with its content. A missing one is removed already.
 pub(super) async fn remove(step: &StepContext<'_>, path: &str) -> Result<Answer> {
     step.require_root()?;
-    if path == WORKSPACE || path == HOMES {
-        return Err(invalid("a root is not removed"));
-    }
-    let real = step.runtime.places.real(path)?;
+    let real = removable(step, path)?;
     if path == MIRROR || path == CHECKOUT {
         // A tree that is not complete any more is not verified.
         markers::remove(step, &[READY, BUILT])?;
@@ -64,39 +60,17 @@ pub(super) async fn remove(step: &StepContext<'_>, path: &str) -> Result<Answer>
     Ok(Answer::Done)
 }
 
-/// Removes a path below a folder without links. The program does not follow links in it.
-pub(super) async fn remove_real(step: &StepContext<'_>, path: &Path) -> Result<()> {
-    if std::fs::symlink_metadata(path).is_err() {
-        return Ok(());
+/// Returns the real path of a folder that may be removed.
+pub(super) fn removable(step: &StepContext<'_>, path: &str) -> Result<PathBuf> {
+    if path == WORKSPACE || path == HOMES {
+        return Err(invalid("a root is not removed"));
     }
-    let mut failure = remove_once(step, User::ROOT, path).await;
-    if failure.is_err() && matches!(step.runtime.settings.mode, Mode::Host(_)) {
-        // Root enters every folder, other users only those with permission.
-        let program = Program::of_root(&step.runtime.programs.chmod, Path::new("/"));
-        let program = program.args(words(["-R", "u+rwX", "--"])).args([path]);
-        let streams = Streams::create(&step.runtime.streams()?, None).context("streams")?;
-        run(step.runtime, program, &streams, &step.stop).await?;
-        failure = remove_once(step, User::ROOT, path).await;
-    }
-    failure
+    step.runtime.places.real(path)
 }
 
-async fn remove_once(step: &StepContext<'_>, user: User, path: &Path) -> Result<()> {
-    let runtime = step.runtime;
-    let mut program = Program::of_root(&runtime.programs.rm, Path::new("/"));
-    program.user = user;
-    let program = program.args(words(["-rf", "--one-file-system", "--"])).args([path]);
-    let streams = Streams::create(&runtime.streams()?, None).context("streams")?;
-    let ended = run(runtime, program, &streams, &step.stop).await?;
-    match (ended.stopped, ended.exit_code) {
-        (Some(why), _) => Err(why.into()),
-        (None, 0) => Ok(()),
-        (None, code) => {
-            let heads = streams.heads(4_096);
-            let stderr = String::from_utf8_lossy(&heads.stderr).into_owned();
-            Err(StepFailure { exit_code: Some(code), ..StepFailure::new(FailureKind::Exit, stderr) })
-        }
-    }
+/// Removes a path below a folder without links. The program does not follow links in it.
+pub(super) async fn remove_real(step: &StepContext<'_>, path: &Path) -> Result<()> {
+    remove::path(step.runtime, &step.stop, path).await
 }
 
 /// Moves the spare tree to the place of a thread's tree.
@@ -127,13 +101,10 @@ pub(super) async fn clean_home(step: &StepContext<'_>, user: User) -> Result<Ans
     let home = users::home(places, user)?;
     let caches = CACHES.iter().map(|cache| home.join(cache));
     // The folder itself is root's, so only its content is removed.
-    for path in caches.chain([places.real(&temporary_of(user))?]) {
+    let paths: Vec<_> = caches.chain([places.real(&temporary_of(user))?]).collect();
+    match remove::once(step.runtime, &step.stop, user, &paths).await {
         // A failed removal only costs space.
-        if let Err(failure) = remove_once(step, user, &path).await
-            && failure.kind != FailureKind::Exit
-        {
-            return Err(failure);
-        }
+        Err(failure) if failure.kind != FailureKind::Exit => Err(failure),
+        Ok(()) | Err(_) => Ok(Answer::Done),
     }
-    Ok(Answer::Done)
 }

@@ -1,6 +1,10 @@
 //! Markers, free space and unsaved work of the whole disk.
 
-use std::{fs, os::unix::fs::MetadataExt as _, path::PathBuf};
+use std::{
+    fs,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
 
 use ars_resident::daemon::{Answer, DiskState};
 use ars_resident::layout::{BUILT, CHECKOUT, DEPS_INSTALLING, DEPS_KEY, READY, THREADS};
@@ -29,20 +33,16 @@ pub(super) async fn inspect(step: &StepContext<'_>) -> Result<Answer> {
         deps_key: key(DEPS_KEY).filter(|key| store::has_entry(runtime, key)),
         deps_installing: key(DEPS_INSTALLING),
     };
-    let checks: Vec<_> = stream::iter(trees(step)?)
-        .map(async |(user, tree)| match user {
-            Some(user) => inspect_tree(runtime, user, &tree, None, &step.stop).await.map(Some),
-            None => Ok(None),
-        })
+    let states: Vec<_> = stream::iter(trees(step)?)
+        .map(async |(user, tree)| state_of(step, user, &tree).await)
         .buffer_unordered(CHECKS_AT_ONCE)
         .collect()
         .await;
-    let checks = checks.into_iter().collect::<Result<Vec<_>>>()?;
+    let states = states.into_iter().collect::<Result<Vec<_>>>()?;
+    let has = |state| states.contains(&Some(state));
     let trees = match () {
-        () if checks.iter().flatten().any(|check| check.is_readable && check.has_unsaved()) => {
-            TreesState::Dirty
-        }
-        () if checks.iter().any(|check| check.is_none_or(|check| !check.is_readable)) => TreesState::Unknown,
+        () if has(TreesState::Dirty) => TreesState::Dirty,
+        () if has(TreesState::Unknown) => TreesState::Unknown,
         () => TreesState::Clean,
     };
     Ok(Answer::Inspected(DiskState {
@@ -52,6 +52,20 @@ pub(super) async fn inspect(step: &StepContext<'_>) -> Result<Answer> {
         free_kib: runtime.free_kib(),
         trees,
     }))
+}
+
+/// Returns the state of a tree, or `None` if it is gone by now.
+///
+/// One that cannot be checked is unknown: the disk is not broken by a tree.
+async fn state_of(step: &StepContext<'_>, user: Option<User>, tree: &Path) -> Result<Option<TreesState>> {
+    let Some(user) = user else { return Ok(Some(TreesState::Unknown)) };
+    let check = inspect_tree(step.runtime, user, tree, None, &step.stop).await;
+    step.stop.check()?;
+    Ok(match check {
+        Ok(check) if check.is_readable && check.has_unsaved() => Some(TreesState::Dirty),
+        Ok(check) if check.is_readable => Some(TreesState::Clean),
+        _ => tree.exists().then_some(TreesState::Unknown),
+    })
 }
 
 /// Returns the commit of the checkout.

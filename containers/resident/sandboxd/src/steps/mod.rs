@@ -13,11 +13,14 @@ mod git_step;
 mod hidden;
 mod inspect;
 mod kill;
+mod loose;
 mod markers;
 mod perform;
+mod quick;
 mod secrets;
 mod snapshot;
 mod transfer;
+mod trash;
 
 pub(crate) use debris::remove_debris;
 pub(crate) use perform::perform;

@@ -5,7 +5,7 @@ use ars_resident::plan::{Operation, User};
 
 use super::{
     builds, check, checkpoint, command, credential, deps, files, folders, git_step, inspect, kill, markers,
-    snapshot, transfer,
+    snapshot, transfer, trash,
 };
 use crate::{failure::Result, step::StepContext};
 
@@ -21,6 +21,8 @@ pub(crate) async fn perform(step: &StepContext<'_>) -> Result<Answer> {
         }
         Operation::MakeDir { path, mode, owner } => folders::make(step, path, *mode, *owner),
         Operation::RemoveTree { path } => folders::remove(step, path).await,
+        Operation::DiscardTree { path } => trash::discard(step, path).await,
+        Operation::EmptyTrash => trash::wait(step).await,
         Operation::ChangeOwner { path, owner } => folders::own(step, path, *owner).await,
         Operation::LinkDeps { key, tree, owner } => deps::link(step, key, tree, *owner).await,
         Operation::TakeSpare { tree } => folders::take_spare(step, tree),

@@ -76,9 +76,15 @@ pub(super) async fn to_mirror(
     sha: &str,
     known: &[String],
 ) -> Result<()> {
-    let (runtime, stop) = (step.runtime, &step.stop);
     let wanted = revisions(sha, known);
-    unpack(step, GitCall::in_tree(user, real, PACK), wanted, GitCall::in_mirror(runtime, UNPACK)?).await?;
+    unpack(step, GitCall::in_tree(user, real, PACK), wanted, GitCall::in_mirror(step.runtime, UNPACK)?)
+        .await?;
+    check_complete(step, sha).await
+}
+
+/// Checks that the mirror has all objects of a commit.
+pub(super) async fn check_complete(step: &StepContext<'_>, sha: &str) -> Result<()> {
+    let (runtime, stop) = (step.runtime, &step.stop);
     let connected = ["rev-list", "--objects", "--quiet", sha, "--not", "--all"];
     GitCall::in_mirror(runtime, connected)?.run(runtime, stop).await?.succeeded(runtime).map(drop)
 }

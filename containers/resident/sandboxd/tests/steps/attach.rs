@@ -1,6 +1,13 @@
 //! From the code host to a thread's tree, and back.
 
-use std::{fs, os::unix::fs::MetadataExt as _};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use ars_resident::daemon::{Answer, FailureKind, Materialised, StepInput};
 use ars_resident::layout::tree;
@@ -14,6 +21,9 @@ use ars_resident::thread::{CredentialFile, Deps, TreeDecision};
 
 use super::world::{Provisioned, TOKEN, World, git, main_ref, output, pool, thread};
 use ars_resident::lifecycle::Step;
+
+/// Looks at the trees while one of them moves.
+const MOVED_LOOKS: usize = 20;
 
 #[tokio::test]
 async fn attached_tree_is_complete_and_clean() {
@@ -99,6 +109,45 @@ async fn users_are_kept_apart() {
             world.real(&format!("/workspace/deps/{}/node_modules/left-pad/index.js", provisioned.key));
         assert_eq!(fs::read_to_string(entry).unwrap(), "pad\n");
     }
+}
+
+/// A tree that is gone by now has no state, and a locked one has an unknown one.
+///
+/// Neither fails the look at all trees: a refresh would end without a warm resident.
+#[tokio::test]
+async fn inspection_survives_removed_and_locked_trees() {
+    for world in World::all() {
+        let provisioned = world.provision().await;
+        let (key, user) = (thread("load:1"), pool(0));
+        world.attach(&provisioned, &key, user, TreeDecision::Create).await;
+        let (tree, aside) = (world.tree(&key), world.real("/workspace/aside"));
+        let (mover, is_over) = (tree.clone(), Arc::new(AtomicBool::new(false)));
+        let is_over_there = is_over.clone();
+        let mover = std::thread::spawn(move || {
+            while !is_over_there.load(Ordering::Relaxed) {
+                fs::rename(&mover, &aside).unwrap();
+                fs::rename(&aside, &mover).unwrap();
+            }
+        });
+        let mut inspected = Vec::new();
+        for _ in 0..MOVED_LOOKS {
+            inspected.push(world.cycle(Step::Inspect, &CycleContext::default()).await);
+        }
+        is_over.store(true, Ordering::Relaxed);
+        mover.join().unwrap();
+        assert!(inspected.iter().all(Result::is_ok), "{inspected:?}");
+        fs::set_permissions(&tree, fs::Permissions::from_mode(0o000)).unwrap();
+        assert_eq!(
+            trees_state(&world).await,
+            if world.has_users { TreesState::Unknown } else { TreesState::Clean }
+        );
+    }
+}
+
+async fn trees_state(world: &World) -> TreesState {
+    let inspect = world.cycle(Step::Inspect, &CycleContext::default()).await;
+    let Ok(Answer::Inspected(state)) = inspect else { panic!("{inspect:?}") };
+    state.trees
 }
 
 #[tokio::test]

@@ -1,6 +1,9 @@
 //! Checkpoints.
 
-use std::fs;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use ars_resident::daemon::{Answer, SavedCheckpoint, StepInput};
 use ars_resident::lifecycle::Step;
@@ -71,6 +74,62 @@ async fn repeated_checkpoint_is_the_same_and_survives_a_fetch() {
         for name in ["refs/ars/run-1/1", "refs/ars/run-1/2", "refs/heads/other"] {
             assert!(refs.contains(name), "{refs}");
         }
+    }
+}
+
+/// Returns the number of objects that quick checkpoints made beside those of the tree's repository.
+fn quick_objects(world: &World) -> usize {
+    let repository = world.tree(&thread("load:1")).join(".git");
+    let entries = |folder: &Path| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let is_own = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("ars-objects-");
+    let folders = entries(&repository).filter(is_own).flat_map(|folder| entries(&folder));
+    folders.flat_map(|folder| entries(&folder)).count()
+}
+
+/// A later checkpoint of a run reads changed files only. An unusual tree is read as a whole again.
+#[tokio::test]
+async fn quick_checkpoint_follows_the_last_one() {
+    for world in World::all() {
+        let provisioned = world.provision().await;
+        let (key, user) = (thread("load:1"), pool(0));
+        world.attach(&provisioned, &key, user, TreeDecision::Create).await;
+        let save_after = async |work: &str| {
+            assert_eq!(world.exec(&key, user, work, 10_000).await.exit_code, 0, "{work}");
+            save(&world).await.unwrap()
+        };
+        let mirror = world.real("/workspace/mirror");
+        let show = |object: &str| git(&mirror, &["show", object]);
+        let files = |at: &SavedCheckpoint| git(&mirror, &["ls-tree", "-r", "--name-only", &at.git_ref]);
+        save_after("echo 1 > new.txt; echo x > gone.txt").await;
+        assert_eq!(quick_objects(&world), 0);
+        let second =
+            save_after("echo 2 > new.txt; mkdir d; echo y > d/y; rm gone.txt; echo z >> README.md").await;
+        assert_eq!((second.git_ref.as_str(), second.is_new), ("refs/ars/run-1/2", true));
+        assert_eq!(quick_objects(&world), 6, "three files, two folders and a commit");
+        assert_eq!(
+            (show("refs/ars/run-1/2:new.txt"), files(&second).contains("gone.txt")),
+            ("2\n".into(), false)
+        );
+        let parent = git(&mirror, &["rev-parse", "refs/ars/run-1/2^"]);
+        assert_eq!(parent.trim(), provisioned.sha.as_str());
+        assert_eq!(save_after("true").await, SavedCheckpoint { is_new: false, ..second });
+        let third = save_after("echo 3 > new.txt").await;
+        assert_eq!((third.git_ref.as_str(), quick_objects(&world)), ("refs/ars/run-1/3", 9));
+        // A file that was saved and is ignored now is left out, as in a first checkpoint.
+        let ignored = save_after("echo y > d/.gitignore").await;
+        assert!(!files(&ignored).contains("d/y"), "{}", files(&ignored));
+        assert_eq!(quick_objects(&world), 0);
+        let token = format!("ghp_{}", "a1B2".repeat(9));
+        let secret = save_after(&format!("echo {token} > token.txt")).await;
+        assert_eq!(secret.withheld, ["token.txt"]);
+        let found = git(&mirror, &["cat-file", "--batch-all-objects", "--batch", "--unordered"]);
+        assert!(!found.contains(&token));
+        save_after("rm token.txt").await;
+        let commit = "git add -A && git -c user.name=a -c user.email=a@b commit -qm x && echo 4 > new.txt";
+        let committed = save_after(commit).await;
+        let parent = git(&mirror, &["show", "--no-patch", "--format=%s", &format!("{}^", committed.git_ref)]);
+        assert_eq!((parent.trim(), show(&format!("{}:new.txt", committed.git_ref)).trim()), ("x", "4"));
+        git(&mirror, &["fsck", "--connectivity-only"]);
     }
 }
 

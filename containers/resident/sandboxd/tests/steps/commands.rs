@@ -5,7 +5,6 @@ use std::{
     os::unix::{fs::PermissionsExt as _, process::CommandExt as _},
     process,
     sync::Arc,
-    time::Duration,
 };
 
 use ars_resident::daemon::{CancelRequest, FailureKind, Job, StepInput, StepRequest};
@@ -17,18 +16,12 @@ use ars_resident::thread::TreeDecision;
 use ars_sandboxd::{Progress, has_landlock};
 use tokio_util::sync::CancellationToken;
 
-use super::world::{TOKEN, World, is_running, open, pool, thread};
+use super::world::{TOKEN, World, is_running, open, pool, thread, until};
 
 fn build(command: &str) -> PlanStep {
     let command = TableCommand::parse(command).unwrap();
     let operation = Operation::TableCommand { user: Unprivileged::Build, command, cwd: CHECKOUT.into() };
     PlanStep { name: "build".into(), user: User::BUILD, operation, timeout_ms: 60_000, needs_lock: true }
-}
-
-async fn until(mut condition: impl FnMut() -> bool) {
-    while !condition() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use super::restore::{archive, extract};
-use super::world::{World, git, is_running, main_ref};
+use super::world::{World, git, is_running, main_ref, until};
 
 const MARKER: &str = "/workspace/.resident/deps-installing";
 
@@ -30,12 +30,6 @@ fn step(key: &LockfileKey, sha: &Sha, command: &str) -> PlanStep {
 
 fn cycle(attempt: u64, step: PlanStep) -> StepRequest {
     StepRequest { job: Job::Cycle { attempt }, step, input: StepInput::None, lock_wait_ms: None }
-}
-
-async fn until(mut condition: impl FnMut() -> bool) {
-    while !condition() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
 }
 
 /// Marker and scratch checkout of an interrupted installation survive, and the next one uses them.

@@ -28,6 +28,8 @@ async fn steps_outside_of_the_workspace_are_refused() {
         };
         for operation in [
             Operation::RemoveTree { path: outside.clone() },
+            Operation::DiscardTree { path: outside.clone() },
+            Operation::DiscardTree { path: "/workspace".into() },
             Operation::RemoveTree { path: "/workspace".into() },
             Operation::RemoveTree { path: "/workspace/../victim".into() },
             Operation::MakeDir { path: "/workspace/a/../../x".into(), mode: 0o777, owner: User::ROOT },
@@ -82,8 +84,10 @@ async fn links_of_a_tree_lead_nowhere() {
         ] {
             assert!(world.run(root(operation), StepInput::None).await.is_err());
         }
-        let remove = Operation::RemoveTree { path: tree(&key, &main_ref()) };
-        world.run(root(remove), StepInput::None).await.unwrap();
+        let remove = Operation::DiscardTree { path: tree(&key, &main_ref()) };
+        for operation in [remove, Operation::EmptyTrash] {
+            world.run(root(operation), StepInput::None).await.unwrap();
+        }
         assert_eq!(fs::read_dir(&secret).unwrap().count(), 1);
     }
 }

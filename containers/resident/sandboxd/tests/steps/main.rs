@@ -10,4 +10,5 @@ mod hostile;
 mod http;
 mod publish;
 mod restore;
+mod trash;
 mod world;

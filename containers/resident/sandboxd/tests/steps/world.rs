@@ -9,6 +9,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use ars_resident::daemon::{
@@ -33,6 +34,7 @@ pub const INSTALL: &str = "mkdir -p node_modules/left-pad node_modules/.cache pa
     && echo b > packages/a/node_modules/b/index.js";
 pub const BUILD: &str = "mkdir -p dist && cp node_modules/left-pad/index.js dist/out.js";
 pub const TOKEN: &str = "s3cret-of-the-host";
+pub const ORIGIN: &str = "https://host.example/acme/app.git";
 const STEP_BUDGET_MS: i64 = 60_000;
 
 /// A daemon, and the repository of the code host.
@@ -184,7 +186,8 @@ impl World {
     ) -> Vec<Answer> {
         let main = RefName::parse("main").unwrap();
         let mut answers = Vec::new();
-        for step in make_spare(SpareContext { git_ref: &main, user, deps: Some(&provisioned.key) }) {
+        let deps = Some(&provisioned.key);
+        for step in make_spare(SpareContext { git_ref: &main, user, deps, origin: ORIGIN }) {
             answers.push(self.run(step, StepInput::None).await.unwrap());
         }
         answers.extend(self.attach_from(provisioned, thread, user, TreeDecision::Create, true).await);
@@ -212,7 +215,7 @@ impl World {
             has_token: true,
             readonly: false,
             deps: Some(&provisioned.key),
-            origin: "https://host.example/acme/app.git",
+            origin: ORIGIN,
         }));
         let mut answers = Vec::new();
         for step in steps {
@@ -284,6 +287,13 @@ pub fn git(folder: &Path, args: &[&str]) -> String {
         .unwrap();
     assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
     String::from_utf8_lossy(&done.stdout).into_owned()
+}
+
+/// Waits for a condition.
+pub async fn until(mut condition: impl FnMut() -> bool) {
+    while !condition() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 /// Returns whether a process has this text in its arguments.

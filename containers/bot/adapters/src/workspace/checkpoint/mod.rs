@@ -3,7 +3,6 @@
 //! Mirrors are `<data>/mirrors/<digest of the origin>`, so all threads of a repository share the objects of its history.
 //! A checkpoint is `refs/ars/<run>/<number>` there. Neither the tree nor its index is changed by one.
 
-mod footprint;
 mod loose;
 mod message;
 mod mirror;

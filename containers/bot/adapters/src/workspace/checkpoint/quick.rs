@@ -5,7 +5,6 @@
 //! takes the other way.
 
 use std::{
-    collections::BTreeSet,
     ffi::OsStr,
     fs, io,
     path::{Path, PathBuf},
@@ -13,11 +12,11 @@ use std::{
 };
 
 use ars_bot_ports::WorkspaceError;
+use ars_sandboxd::footprint::{Footprint, Watched};
 use tempfile::TempDir;
 
 use super::{
     super::{disk::blocking_io, files::Files, git::Limits, programs::Script},
-    footprint::{self, Footprint},
     loose,
     mirror::{Locked, Mirror},
     save::{OUTPUT_LIMIT, Outcome, SAVE_TIMEOUT, Saved, Saving},
@@ -29,13 +28,10 @@ const ADDED_MAX_BYTES: u64 = 256 << 10;
 /// The files of a quarantine that are kept: the index, and the message of the commit if there was one.
 const KEPT: [&str; 2] = ["index", "message"];
 
-/// What the next checkpoint of the run can start from.
+/// The start of the next checkpoint of the run.
 pub(in super::super) struct Kept {
     folder: TempDir,
-    footprint: Footprint,
-    /// Folders of files that the tree's own index lacks, with the rules of ignored files in them.
-    folders: BTreeSet<PathBuf>,
-    rules: Footprint,
+    watched: Watched,
     /// The commit, and the state that it was made of. Without a commit there was nothing to save.
     commit: Option<String>,
     state: String,
@@ -63,38 +59,29 @@ impl Kept {
             return Ok(None);
         }
         let (Some(footprint), Some(added)) = (footprint, added(quarantine)?) else { return Ok(None) };
-        let Some(folders) = footprint::folders_of(&added) else { return Ok(None) };
-        let Some(rules) = Footprint::of_rules(files, &folders) else { return Ok(None) };
+        let Some(watched) = Watched::new(files.folder(), footprint, &added) else { return Ok(None) };
         let folder = mirror.quarantine()?;
         take(quarantine, folder.path())?;
         let (commit, state) = (commit.map(str::to_owned), state.to_owned());
-        Ok(Some(Self { folder, footprint, folders, rules, commit, state }))
+        Ok(Some(Self { folder, watched, commit, state }))
     }
 
     /// Returns whether a checkpoint can start from it, which follows `last`.
     fn fits(&self, files: &Files, last: Option<&Saved>) -> bool {
-        Footprint::of(files).is_some_and(|footprint| footprint == self.footprint)
+        self.watched.is_current(files.folder())
             && self.commit.as_ref() == last.map(|last| &last.commit)
             && last.is_none_or(|last| last.withheld.is_empty())
-            && Footprint::of_rules(files, &self.folders).is_some_and(|rules| rules == self.rules)
     }
 
     /// Returns it for the state that a quick checkpoint left.
-    fn followed(
-        mut self,
-        files: &Files,
-        prepared: &Path,
-        commit: Option<String>,
-        state: String,
-    ) -> Option<Self> {
-        self.folders.extend(footprint::folders_of(&added(prepared).ok()??)?);
-        self.rules = Footprint::of_rules(files, &self.folders)?;
+    fn followed(self, files: &Files, prepared: &Path, commit: Option<String>, state: String) -> Option<Self> {
+        let watched = self.watched.followed(files.folder(), &added(prepared).ok()??)?;
         take(prepared, self.folder.path()).ok()?;
-        Some(Self { commit, state, ..self })
+        Some(Self { folder: self.folder, watched, commit, state })
     }
 }
 
-/// Moves what is kept from one folder to another.
+/// Moves the kept files from one folder to another.
 /// The index keeps its time, by which git knows unsafe entries.
 fn take(from: &Path, to: &Path) -> io::Result<()> {
     for name in KEPT {
@@ -170,7 +157,7 @@ impl Saving<'_> {
             // Git replaces the index only if a file changed.
             let linked = fs::hard_link(quarantine.path().join("index"), quarantine.path().join("before"));
             if linked.is_err() {
-                // What was kept is gone, as an abandoned folder, or the disk has no hard links.
+                // The kept folder was abandoned and removed, or the disk has no hard links.
                 return Ok(None);
             }
             Ok(Some(Prepared { mirror: folder, quarantine, kept, last, _lock: lock }))

@@ -10,6 +10,7 @@ use std::{
 
 use ars_bot_ports::{Checkpoint, WorkspaceError};
 use ars_resident::saved_work::MESSAGE;
+use ars_sandboxd::footprint::Footprint;
 use ars_types::RunId;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
@@ -21,7 +22,6 @@ use super::{
         git::{Git, GitOutput, Limits},
         programs::Script,
     },
-    footprint::Footprint,
     mirror::{Locked, Mirror},
     quick::Kept,
     script,
@@ -53,7 +53,7 @@ pub(in super::super) struct Saved {
     pub(super) withheld: Vec<String>,
 }
 
-/// The last checkpoint of a thread, with what the next one of the same run can start from.
+/// The last checkpoint of a thread, with the start of the next one of the same run.
 #[derive(Default)]
 pub(in super::super) struct LastSaved {
     pub(in super::super) saved: Option<Saved>,
@@ -70,7 +70,7 @@ impl From<Option<Saved>> for LastSaved {
 pub(in super::super) struct Outcome {
     /// The checkpoint and whether it is new, or `None` if there is nothing to save.
     pub(in super::super) saved: Option<(Saved, bool)>,
-    /// What the next one can start from.
+    /// The start of the next one.
     pub(in super::super) kept: Option<Kept>,
 }
 
@@ -183,7 +183,7 @@ impl Saving<'_> {
             let Prepared { quarantine, footprint, _lock, .. } = prepared;
             mirror.adopt(quarantine.path(), &pack)?;
             let number = mirror.store(&run, &commit)?;
-            // The next search would not know what this one left out.
+            // The next search would not know the withheld files.
             let footprint = footprint.filter(|_| withheld.is_empty());
             let kept = Kept::of((&files, &mirror), (quarantine.path(), footprint), &state, Some(&commit))?;
             let saved = Saved { run, number, commit, state, withheld: short(withheld) };
@@ -209,7 +209,7 @@ impl Saving<'_> {
         let last = self.last.cloned();
         blocking_io(move || {
             // A later change of refs or index counts for the next checkpoint.
-            let footprint = Footprint::of(&files);
+            let footprint = Footprint::of(files.folder());
             let folder = mirror.prepare()?;
             let lock = mirror.lock()?;
             let quarantine = mirror.quarantine()?;

@@ -1,0 +1,188 @@
+//! The footprint of a repository: the files that have its refs, its index and its ignore rules.
+//!
+//! A file that was written since has another inode or another time of change, and no program can set that time back.
+//! Equal footprints therefore mean equal refs. All calls block. Used for trees on residents and for those on the disk of
+//! the bot.
+
+use std::{
+    collections::BTreeSet,
+    io,
+    path::{Path, PathBuf},
+};
+
+use cap_std::fs::{Dir, MetadataExt as _};
+
+/// Most files and folders of refs. A repository with more has no footprint.
+const ENTRIES_MAX: usize = 1_000;
+/// Maximum folders with watched rules of ignored files.
+const FOLDERS_MAX: usize = 500;
+/// The repository.
+const REPOSITORY: &str = ".git";
+/// The file that names another place of the refs.
+const OTHER_PLACE: &str = ".git/commondir";
+/// The folder of refs.
+const REFS: &str = ".git/refs";
+/// The file with rules of ignored files.
+const IGNORE: &str = ".gitignore";
+/// Files that decide about a checkpoint beside those of the tree.
+const FILES: [&str; 7] = [
+    ".git/HEAD",
+    ".git/config",
+    ".git/index",
+    ".git/info/exclude",
+    ".git/logs/refs/stash",
+    ".git/packed-refs",
+    ".git/reftable/tables.list",
+];
+
+/// The kind of a name in a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    File,
+    Folder,
+    Missing,
+    Other,
+}
+
+/// The state of a file or folder, without its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    kind: Kind,
+    inode: u64,
+    size: u64,
+    changed: (i64, i64),
+}
+
+/// Returns the stamp of a path, without following a link, or `None` if it cannot be read.
+fn stamp(tree: &Dir, path: &Path) -> Option<Stamp> {
+    let metadata = match tree.symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Some(Stamp { kind: Kind::Missing, inode: 0, size: 0, changed: (0, 0) });
+        }
+        Err(_) => return None,
+    };
+    let kind = match metadata.file_type() {
+        kind if kind.is_file() => Kind::File,
+        kind if kind.is_dir() => Kind::Folder,
+        _ => Kind::Other,
+    };
+    let (inode, changed) = (metadata.ino(), (metadata.ctime(), metadata.ctime_nsec()));
+    Some(Stamp { kind, inode, size: metadata.len(), changed })
+}
+
+/// Stamps of files and folders by their paths.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Footprint(Vec<(PathBuf, Stamp)>);
+
+impl Footprint {
+    /// Returns the footprint of a tree's repository.
+    /// Returns `None` for an unusual one, such as one with links or with its refs elsewhere.
+    #[must_use]
+    pub fn of(tree: &Dir) -> Option<Self> {
+        let kind = |path: &str| stamp(tree, Path::new(path)).map(|stamp| stamp.kind);
+        if kind(REPOSITORY)? != Kind::Folder || kind(OTHER_PLACE)? != Kind::Missing {
+            return None;
+        }
+        let mut found = Vec::new();
+        let mut add = |path: PathBuf| {
+            let stamp = stamp(tree, &path)?;
+            found.push((path, stamp));
+            (stamp.kind != Kind::Other && found.len() <= ENTRIES_MAX).then_some(stamp.kind)
+        };
+        for path in FILES {
+            add(path.into())?;
+        }
+        let mut open = vec![PathBuf::from(REFS)];
+        while let Some(folder) = open.pop() {
+            add(folder.clone())?;
+            for entry in tree.read_dir(&folder).ok()?.flatten() {
+                let path = folder.join(entry.file_name());
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    open.push(path);
+                } else {
+                    add(path)?;
+                }
+            }
+        }
+        found.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+        Some(Self(found))
+    }
+
+    /// Returns the footprint of the rules about files in these folders, or `None` for too many folders.
+    fn of_rules(tree: &Dir, folders: &BTreeSet<PathBuf>) -> Option<Self> {
+        if folders.len() > FOLDERS_MAX {
+            return None;
+        }
+        let rules = |folder: &PathBuf| {
+            let path = folder.join(IGNORE);
+            stamp(tree, &path).map(|stamp| (path, stamp))
+        };
+        folders.iter().map(rules).collect::<Option<_>>().map(Self)
+    }
+}
+
+/// Files that make the index useless by a change.
+#[derive(Debug)]
+pub struct Watched {
+    footprint: Footprint,
+    /// Folders of files that the tree's own index lacks, with the rules of ignored files in them.
+    folders: BTreeSet<PathBuf>,
+    rules: Footprint,
+}
+
+impl Watched {
+    /// Watches a tree, of which `git add --verbose` printed these lines. `None` if it cannot be watched.
+    #[must_use]
+    pub fn new(tree: &Dir, footprint: Footprint, added: &[u8]) -> Option<Self> {
+        let folders = folders_of(added)?;
+        let rules = Footprint::of_rules(tree, &folders)?;
+        Some(Self { footprint, folders, rules })
+    }
+
+    /// Returns whether nothing changed.
+    #[must_use]
+    pub fn is_current(&self, tree: &Dir) -> bool {
+        Footprint::of(tree).is_some_and(|footprint| footprint == self.footprint)
+            && Footprint::of_rules(tree, &self.folders).is_some_and(|rules| rules == self.rules)
+    }
+
+    /// Watches the folders of further files too.
+    #[must_use]
+    pub fn followed(mut self, tree: &Dir, added: &[u8]) -> Option<Self> {
+        self.folders.extend(folders_of(added)?);
+        self.rules = Footprint::of_rules(tree, &self.folders)?;
+        Some(self)
+    }
+}
+
+/// Returns the folders with the rules about added files, from the lines of `git add --verbose`.
+/// Returns `None` for lines that are no such.
+fn folders_of(lines: &[u8]) -> Option<BTreeSet<PathBuf>> {
+    let mut folders = BTreeSet::new();
+    for line in std::str::from_utf8(lines).ok()?.lines() {
+        let Some(path) = added(line) else {
+            line.strip_prefix("remove '")?;
+            continue;
+        };
+        folders.extend(Path::new(path).ancestors().skip(1).map(Path::to_path_buf));
+    }
+    Some(folders)
+}
+
+/// Returns the path that a line reports as added.
+fn added(line: &str) -> Option<&str> {
+    line.strip_prefix("add '")?.strip_suffix('\'')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_of_all_folders_above_a_file_count() {
+        let folders = folders_of(b"add 'a/b/c.txt'\nremove 'd/e'\nadd 'f'\n").unwrap();
+        assert_eq!(folders.into_iter().collect::<Vec<_>>(), ["", "a", "a/b"].map(PathBuf::from));
+        assert_eq!(folders_of(b"add 'with\na line feed'\n"), None);
+    }
+}

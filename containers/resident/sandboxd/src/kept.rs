@@ -1,0 +1,92 @@
+//! The start of the next checkpoint of a tree: the index that the last one left.
+//!
+//! It counts while refs, index and rules of ignored files are unchanged. Not here: checkpoints (`crate::steps`).
+
+use std::{
+    collections::{HashMap, HashSet},
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+use cap_std::fs::Dir;
+
+use crate::footprint::Watched;
+
+/// A copy of the index, beside it. It is removed when dropped.
+#[derive(Debug)]
+pub(crate) struct Index {
+    pub(crate) folder: Dir,
+    pub(crate) path: PathBuf,
+    pub(crate) real: PathBuf,
+}
+
+impl Drop for Index {
+    fn drop(&mut self) {
+        // A remaining copy is a file that git ignores.
+        let _ = self.folder.remove_file(&self.path);
+    }
+}
+
+/// The folder of the objects that quick checkpoints made. It is removed when dropped.
+#[derive(Debug)]
+pub(crate) struct Objects {
+    pub(crate) tree: Dir,
+    pub(crate) path: PathBuf,
+    pub(crate) real: PathBuf,
+    /// The ids of those that the mirror has.
+    pub(crate) adopted: HashSet<String>,
+}
+
+impl Drop for Objects {
+    fn drop(&mut self) {
+        // A remaining folder is one that git ignores.
+        let _ = self.tree.remove_dir_all(&self.path);
+    }
+}
+
+/// The last checkpoint of a tree, and the state that it was made of.
+#[derive(Debug, Clone)]
+pub(crate) struct Saved {
+    /// The checkpoints of the run.
+    pub(crate) namespace: String,
+    pub(crate) number: u64,
+    pub(crate) sha: String,
+    pub(crate) tree: String,
+    /// The commit of `HEAD` and the tips of other branches.
+    pub(crate) parents: Vec<String>,
+    pub(crate) head_tree: String,
+}
+
+impl Saved {
+    /// Returns the ref.
+    pub(crate) fn git_ref(&self) -> String {
+        format!("{}/{}", self.namespace, self.number)
+    }
+}
+
+/// The start of the next checkpoint of a tree.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) saved: Saved,
+    pub(crate) index: Index,
+    pub(crate) objects: Objects,
+    pub(crate) watched: Watched,
+}
+
+/// The kept states of all trees.
+#[derive(Debug, Default)]
+pub(crate) struct AllKept(Mutex<HashMap<PathBuf, Kept>>);
+
+impl AllKept {
+    /// Takes the state of a tree.
+    pub(crate) fn take(&self, tree: &Path) -> Option<Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(tree)
+    }
+
+    /// Keeps it, and forgets removed trees.
+    pub(crate) fn keep(&self, tree: &Path, kept: Kept) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|tree, _| tree.exists());
+        all.insert(tree.to_owned(), kept);
+    }
+}

@@ -1,0 +1,157 @@
+//! Loose objects of a quick checkpoint: their check, and their way into the mirror.
+//!
+//! The user of the tree controls their files, so a copy is checked against its id and written anew. Not here: whether
+//! the objects are complete.
+
+use std::{
+    collections::HashSet,
+    fs::{self, Permissions},
+    io::{self, Read as _, Write as _},
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+};
+
+use ars_resident::saved_work::{SEARCHED_MAX_BYTES, secret_in};
+use cap_std::fs::Dir;
+use flate2::bufread::ZlibDecoder;
+use sha1::{Digest as _, Sha1};
+
+use super::files::read_whole;
+use crate::{
+    failure::{Context as _, Result},
+    stop::Stop,
+};
+
+/// Most new objects of a quick checkpoint.
+const OBJECTS_MAX: usize = 256;
+/// Most bytes of their files, which are in memory at once.
+const BYTES_MAX: usize = 16 << 20;
+/// Most bytes of the head of an object.
+const HEAD_MAX_BYTES: usize = 64;
+/// Digits of an object's id that name its folder.
+const FOLDER_DIGITS: usize = 2;
+/// Permissions of an object in the mirror.
+const OBJECT_MODE: u32 = 0o444;
+
+/// An object that the mirror may have.
+pub(super) struct Loose {
+    kind: Kind,
+    /// Its id.
+    pub(super) id: String,
+    compressed: Vec<u8>,
+}
+
+/// The kind of an object. One that names others follows them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Blob,
+    Tree,
+    Commit,
+}
+
+/// Returns the objects of a folder that were not adopted yet.
+///
+/// Returns `None` if they need another way: they are too many, they are not exactly one file for each of the `added`
+/// ones, one has another id than its name, or a file has a secret or is too large for a search.
+pub(super) fn searched(
+    folder: &Dir,
+    adopted: &HashSet<String>,
+    added: usize,
+    stop: &Stop,
+) -> Result<Option<Vec<Loose>>> {
+    let (mut found, mut bytes) = (Vec::new(), 0);
+    for entry in folder.entries().context("objects")? {
+        let Ok(start) = entry.context("objects")?.file_name().into_string() else { return Ok(None) };
+        let inner = folder.open_dir(&start).context("objects")?;
+        for entry in inner.entries().context("objects")? {
+            stop.check()?;
+            let Ok(rest) = entry.context("objects")?.file_name().into_string() else { return Ok(None) };
+            let id = format!("{start}{rest}");
+            if adopted.contains(&id) {
+                continue;
+            }
+            let compressed = read_whole(&inner, Path::new(&rest))?;
+            bytes += compressed.len();
+            let is_small = found.len() < OBJECTS_MAX && bytes <= BYTES_MAX;
+            let Some(kind) = harmless(&id, &compressed).filter(|_| is_small) else { return Ok(None) };
+            found.push(Loose { kind, id, compressed });
+        }
+    }
+    found.sort_unstable_by_key(|object| object.kind);
+    let files = found.iter().filter(|object| object.kind == Kind::Blob).count();
+    // Content that the tree's repository has makes no object; its file is searched by its name.
+    Ok((files == added).then_some(found))
+}
+
+/// Returns the kind of an object with this id.
+///
+/// Returns `None` for another one, and for a file that has a secret or is too large.
+fn harmless(id: &str, compressed: &[u8]) -> Option<Kind> {
+    let mut decoder = ZlibDecoder::new(compressed);
+    let (mut content, most) = (Vec::new(), HEAD_MAX_BYTES + SEARCHED_MAX_BYTES);
+    decoder.by_ref().take(most as u64 + 1).read_to_end(&mut content).ok()?;
+    let is_whole = content.len() <= most && decoder.into_inner().is_empty();
+    if !is_whole || hex::encode(Sha1::digest(&content)) != id {
+        return None;
+    }
+    let end = content.iter().position(|byte| *byte == 0)?;
+    let (kind, size) = std::str::from_utf8(&content[..end]).ok()?.split_once(' ')?;
+    let body = &content[end + 1..];
+    let kind = match kind {
+        "blob" => Kind::Blob,
+        "tree" => Kind::Tree,
+        "commit" => Kind::Commit,
+        _ => return None,
+    };
+    let is_plain = kind != Kind::Blob || (body.len() <= SEARCHED_MAX_BYTES && secret_in(body).is_none());
+    (size.parse() == Ok(body.len()) && is_plain).then_some(kind)
+}
+
+/// Writes objects to the mirror. One that it has stays.
+pub(super) fn adopt(mirror: &Path, objects: &[Loose]) -> io::Result<()> {
+    let all = mirror.join("objects");
+    for Loose { id, compressed, .. } in objects {
+        let (start, rest) = id.split_at(FOLDER_DIGITS);
+        let place = all.join(start).join(rest);
+        if place.exists() {
+            continue;
+        }
+        fs::create_dir_all(all.join(start))?;
+        // Git removes abandoned files with this name.
+        let mut file = tempfile::Builder::new()
+            .prefix("tmp_obj_")
+            .permissions(Permissions::from_mode(OBJECT_MODE))
+            .tempfile_in(all.join(start))?;
+        file.write_all(compressed)?;
+        file.persist(&place)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use flate2::{Compression, write::ZlibEncoder};
+
+    use super::*;
+
+    fn object(text: &[u8]) -> (String, Vec<u8>) {
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(text).unwrap();
+        (hex::encode(Sha1::digest(text)), encoder.finish().unwrap())
+    }
+
+    #[test]
+    fn object_has_the_id_of_its_name() {
+        let (id, plain) = object(b"blob 2\0x\n");
+        assert_eq!(id, "587be6b4c3f93f93c489c0111bba5596147a26cb");
+        assert_eq!(harmless(&id, &plain), Some(Kind::Blob));
+        let (other, _) = object(b"blob 2\0y\n");
+        assert_eq!(harmless(&other, &plain), None);
+        assert_eq!(harmless(&id, &[&plain[..], b"more"].concat()), None);
+        let secret = format!("ghp_{}", "a1B2".repeat(9));
+        for bad in [format!("blob 40\0{secret}"), "blob 3\0x\n".into(), "tag 0\0".into(), "blob".into()] {
+            let (id, compressed) = object(bad.as_bytes());
+            assert_eq!(harmless(&id, &compressed), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! The trash: a removed tree is moved away at once, and deleted later (`crate::trash`).
+
+use ars_resident::daemon::{Answer, FailureKind};
+use ars_resident::layout::TRASH;
+use rustix::fs::{RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use super::folders;
+use crate::{failure::Result, step::StepContext};
+
+/// Moves a folder into the trash. A missing one is removed already.
+pub(super) async fn discard(step: &StepContext<'_>, path: &str) -> Result<Answer> {
+    step.require_root()?;
+    let real = folders::removable(step, path)?;
+    let (from, name) = match step.runtime.places.parent(path) {
+        Ok(found) => found,
+        Err(failure) if failure.kind == FailureKind::NotFound => return Ok(Answer::Done),
+        Err(failure) => return Err(failure),
+    };
+    let trash = step.runtime.places.open_dir(TRASH)?;
+    let place = uuid::Uuid::new_v4().to_string();
+    match renameat_with(&from, &name, &trash, place.as_str(), RenameFlags::NOREPLACE) {
+        Ok(()) => step.shared.trash.empty_soon(step.runtime),
+        Err(Errno::NOENT) => {}
+        // A mount, or a folder of a host that its owner may not move.
+        Err(_) => folders::remove_real(step, &real).await?,
+    }
+    Ok(Answer::Done)
+}
+
+/// Waits until the trash is empty.
+pub(super) async fn wait(step: &StepContext<'_>) -> Result<Answer> {
+    step.require_root()?;
+    step.shared.trash.empty(step.runtime, &step.stop).await?;
+    Ok(Answer::Done)
+}
