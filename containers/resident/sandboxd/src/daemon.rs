@@ -58,8 +58,8 @@ impl Daemon {
         let trash = Trash::default();
         let runtime = Arc::new(runtime);
         trash.empty_soon(&runtime);
-        let (registry, installs, kept) = Default::default();
-        let shared = Shared { registry, installs, kept, trash, http };
+        let (registry, installs, known) = Default::default();
+        let shared = Shared { registry, installs, known, trash, http };
         Ok(Self { runtime, mirror: tokio::sync::Mutex::new(()), shared })
     }
 

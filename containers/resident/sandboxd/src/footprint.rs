@@ -22,12 +22,14 @@ const REPOSITORY: &str = ".git";
 const OTHER_PLACE: &str = ".git/commondir";
 /// The folder of refs.
 const REFS: &str = ".git/refs";
+/// The settings.
+const SETTINGS: &str = ".git/config";
 /// The file with rules of ignored files.
 const IGNORE: &str = ".gitignore";
 /// Files that decide about a checkpoint beside those of the tree.
 const FILES: [&str; 7] = [
     ".git/HEAD",
-    ".git/config",
+    SETTINGS,
     ".git/index",
     ".git/info/exclude",
     ".git/logs/refs/stash",
@@ -72,7 +74,7 @@ fn stamp(tree: &Dir, path: &Path) -> Option<Stamp> {
 }
 
 /// Stamps of files and folders by their paths.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Footprint(Vec<(PathBuf, Stamp)>);
 
 impl Footprint {
@@ -107,6 +109,13 @@ impl Footprint {
         }
         found.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         Some(Self(found))
+    }
+
+    /// Returns whether both are equal but for the settings of the repository.
+    #[must_use]
+    pub fn has_same_refs(&self, other: &Self) -> bool {
+        let is_compared = |(path, _): &&(PathBuf, Stamp)| path != Path::new(SETTINGS);
+        self.0.iter().filter(is_compared).eq(other.0.iter().filter(is_compared))
     }
 
     /// Returns the footprint of the rules about files in these folders, or `None` for too many folders.

@@ -186,7 +186,7 @@ impl<'a> GitCall<'a> {
         }
         if let Some(script) = self.script {
             program.words = words(["-c", script, "git"]).to_vec();
-            program.words.insert(0, runtime.programs.shell.clone().into());
+            program.words.insert(0, runtime.programs.sh.clone().into());
             program.words.push(runtime.programs.git.clone().into());
         } else {
             program = program.args(SETTINGS.iter().flat_map(|setting| words(["-c", setting])));

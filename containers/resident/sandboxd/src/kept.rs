@@ -1,4 +1,5 @@
-//! The start of the next checkpoint of a tree: the index that the last one left.
+//! The start of the next checkpoint of a tree: the index that the last one left, or the state of a tree that was just
+//! attached.
 //!
 //! It counts while refs, index and rules of ignored files are unchanged. Not here: checkpoints (`crate::steps`).
 
@@ -10,7 +11,7 @@ use std::{
 
 use cap_std::fs::Dir;
 
-use crate::footprint::Watched;
+use crate::footprint::{Footprint, Watched};
 
 /// A copy of the index, beside it. It is removed when dropped.
 #[derive(Debug)]
@@ -44,11 +45,26 @@ impl Drop for Objects {
     }
 }
 
+/// A commit of the mirror that a tree was made of.
+#[derive(Debug, Clone)]
+pub(crate) struct Base {
+    pub(crate) sha: String,
+    pub(crate) tree: String,
+}
+
+/// A tree without a change and without a commit of its own.
+#[derive(Debug)]
+pub(crate) struct Attached {
+    pub(crate) base: Base,
+    pub(crate) footprint: Footprint,
+}
+
 /// The last checkpoint of a tree, and the state that it was made of.
 #[derive(Debug, Clone)]
 pub(crate) struct Saved {
     /// The checkpoints of the run.
     pub(crate) namespace: String,
+    /// 0 before the first one, whose commit would be that of `HEAD`.
     pub(crate) number: u64,
     pub(crate) sha: String,
     pub(crate) tree: String,
@@ -73,20 +89,36 @@ pub(crate) struct Kept {
     pub(crate) watched: Watched,
 }
 
-/// The kept states of all trees.
-#[derive(Debug, Default)]
-pub(crate) struct AllKept(Mutex<HashMap<PathBuf, Kept>>);
+/// What is known of a tree.
+#[derive(Debug)]
+pub(crate) enum Known {
+    Attached(Attached),
+    Kept(Kept),
+}
 
-impl AllKept {
+/// The known states of all trees.
+#[derive(Debug, Default)]
+pub(crate) struct AllKnown {
+    trees: Mutex<HashMap<PathBuf, Known>>,
+    /// The commit of the spare tree.
+    spare: Mutex<Option<Base>>,
+}
+
+impl AllKnown {
     /// Takes the state of a tree.
-    pub(crate) fn take(&self, tree: &Path) -> Option<Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(tree)
+    pub(crate) fn take(&self, tree: &Path) -> Option<Known> {
+        self.trees.lock().unwrap_or_else(PoisonError::into_inner).remove(tree)
     }
 
     /// Keeps it, and forgets removed trees.
-    pub(crate) fn keep(&self, tree: &Path, kept: Kept) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn keep(&self, tree: &Path, known: Known) {
+        let mut all = self.trees.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|tree, _| tree.exists());
-        all.insert(tree.to_owned(), kept);
+        all.insert(tree.to_owned(), known);
+    }
+
+    /// Sets the commit of the spare tree. Returns the one before.
+    pub(crate) fn set_spare(&self, base: Option<Base>) -> Option<Base> {
+        std::mem::replace(&mut *self.spare.lock().unwrap_or_else(PoisonError::into_inner), base)
     }
 }

@@ -44,7 +44,10 @@ const PRIVATE: u32 = 0o700;
 #[derive(Debug)]
 pub(crate) struct Programs {
     pub(crate) git: PathBuf,
+    /// The shell of commands.
     pub(crate) shell: PathBuf,
+    /// The shell of scripts of the daemon, which starts faster.
+    pub(crate) sh: PathBuf,
     pub(crate) rm: PathBuf,
     pub(crate) chmod: PathBuf,
     pub(crate) du: PathBuf,
@@ -132,7 +135,14 @@ impl Programs {
             paths.find(|path| path.is_file()).ok_or(OpenError::Program(name))
         };
         let shell = find("bash").or_else(|_| find("sh"))?;
-        Ok(Self { git: find("git")?, shell, rm: find("rm")?, chmod: find("chmod")?, du: find("du")? })
+        Ok(Self {
+            git: find("git")?,
+            shell,
+            sh: find("sh")?,
+            rm: find("rm")?,
+            chmod: find("chmod")?,
+            du: find("du")?,
+        })
     }
 }
 

@@ -14,7 +14,7 @@ use ars_resident::plan::{Unprivileged, User};
 
 use crate::{
     failure::{Context as _, Result, invalid},
-    kept::AllKept,
+    kept::AllKnown,
     running::Registry,
     runtime::Runtime,
     stop::Stop,
@@ -45,7 +45,7 @@ pub(crate) struct Shared {
     /// One installation for each key.
     pub(crate) installs: Mutex<HashMap<LockfileKey, Arc<tokio::sync::Mutex<()>>>>,
     /// The starts of the next checkpoints.
-    pub(crate) kept: AllKept,
+    pub(crate) known: AllKnown,
     /// Removed trees.
     pub(crate) trash: Trash,
     /// The client for archives.

@@ -48,8 +48,9 @@ pub fn make_spare(context: SpareContext<'_>) -> Vec<PlanStep> {
         let link = Operation::LinkDeps { key: key.clone(), tree: tree.clone(), owner };
         steps.push(PlanStep::root("spare-deps", link).within(FETCH_TIMEOUT_MS));
     }
-    steps
-        .push(PlanStep::root("spare-builds", Operation::CopyBuilds { tree, owner }).within(FETCH_TIMEOUT_MS));
+    let builds = Operation::CopyBuilds { tree, owner };
+    steps.push(PlanStep::root("spare-builds", builds).within(FETCH_TIMEOUT_MS));
+    steps.push(PlanStep::root("spare-refresh", Operation::RefreshSpare { owner }).within(FETCH_TIMEOUT_MS));
     steps
 }
 

@@ -121,6 +121,12 @@ pub enum Operation {
         /// Tree.
         tree: String,
     },
+    /// Make the spare tree ready to be taken, once its files are complete: its index has their current times, so that
+    /// the first call of git in the tree does not read them all.
+    RefreshSpare {
+        /// Owner of the tree.
+        owner: User,
+    },
     /// Copy build results of the checkout, which tools rewrite in place.
     CopyBuilds {
         /// Tree.

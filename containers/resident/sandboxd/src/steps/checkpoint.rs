@@ -4,7 +4,7 @@
 //! with a copy of the index. Tips of other local branches and stashes are further parents of it.
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::BTreeSet,
     ffi::OsString,
     io::{BufRead as _, BufReader},
     path::Path,
@@ -18,26 +18,24 @@ use ars_resident::saved_work::{MESSAGE, NAMESPACE};
 use cap_std::fs::Dir;
 
 use super::{
-    files::{make_folder, read_whole, write_in},
-    hidden, quick, secrets, transfer,
+    beside, hidden,
+    quick::{self, Quick},
+    secrets, transfer,
 };
 use crate::{
     failure::{Context as _, Result, invalid},
     footprint::{Footprint, Watched},
     git::GitCall,
-    kept::{Index, Kept, Objects, Saved},
+    kept::{Index, Kept, Known, Saved},
     runtime::Runtime,
     step::StepContext,
     stop::Stop,
-    users,
 };
 
 /// Most unsaved branches and stashes of a checkpoint.
 const OTHERS_MAX: usize = 1_000;
 /// Name of the last stash.
 const STASH: &str = "refs/stash";
-/// Permissions of the copied index.
-const INDEX_MODE: u32 = 0o600;
 
 /// A checkpoint that exists.
 #[derive(Clone)]
@@ -99,8 +97,10 @@ pub(super) async fn save(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
     };
     let namespace = format!("{NAMESPACE}/{run}");
     let real = step.runtime.places.real(tree)?;
-    if let Some((last, is_new)) = quick::save(step, user, (tree, &real), &namespace).await? {
-        return saved(last.git_ref(), &last.sha, is_new, Vec::new());
+    match quick::save(step, user, (tree, &real), &namespace).await? {
+        Some(Quick::Nothing) => return Ok(Answer::Saved { checkpoint: None }),
+        Some(Quick::Saved { last, is_new }) => return saved(last.git_ref(), &last.sha, is_new, Vec::new()),
+        None => {}
     }
     let folder = Dir::from(step.runtime.places.open_dir(tree)?);
     // A later change of refs or index counts for the next checkpoint.
@@ -209,7 +209,7 @@ fn folder_of(tree: &str) -> Result<&str> {
 /// A start of git costs more than its work here, so independent calls run together.
 async fn content(step: &StepContext<'_>, user: User, tree: &str, real: &Path) -> Result<Content> {
     let (runtime, stop) = (step.runtime, &step.stop);
-    let index = copy_index(step, user, tree, real).await?;
+    let index = beside::copy_index(step, user, (tree, real)).await?;
     let heads = async {
         let call = GitCall::in_tree(user, real, ["rev-parse", "HEAD^{commit}", "HEAD^{tree}"]);
         call.run(runtime, stop).await?.succeeded(runtime)
@@ -321,26 +321,6 @@ async fn last(runtime: &Runtime, namespace: &str, stop: &Stop) -> Result<Option<
     Ok(text.lines().filter_map(parse).max_by_key(|last| last.number))
 }
 
-/// Copies the index of a tree beside it.
-async fn copy_index(step: &StepContext<'_>, user: User, tree: &str, real: &Path) -> Result<Index> {
-    let name = format!(".git/ars-index-{}", uuid::Uuid::new_v4());
-    let (folder, path) = step.runtime.places.in_tree(&format!("{tree}/{name}"))?;
-    let owner = users::owner(&step.runtime.settings.mode, user);
-    let index = Index { folder, path, real: real.join(&name) };
-    step.blocking(move |_| {
-        // With its times of files, so that only changed files are read again. By its own time git recognizes files that
-        // changed in the same moment.
-        let own = Path::new(".git/index");
-        let changed = index.folder.symlink_metadata(own).and_then(|meta| meta.modified()).context("index")?;
-        let content = read_whole(&index.folder, own)?;
-        write_in(&index.folder, &index.path, &content, INDEX_MODE, owner)?;
-        let copy = index.folder.open(&index.path).context("index")?.into_std();
-        copy.set_modified(changed.into_std()).context("index")?;
-        Ok(index)
-    })
-    .await
-}
-
 /// Keeps the start of the next checkpoint of the run. Without it, that one reads everything again.
 async fn keep(
     step: &StepContext<'_>,
@@ -350,18 +330,13 @@ async fn keep(
     (saved, footprint): (Saved, Footprint),
 ) -> Result<()> {
     let Content { index, added, .. } = content;
-    let name = format!(".git/ars-objects-{}", uuid::Uuid::new_v4());
-    let (folder, path) = step.runtime.places.in_tree(&format!("{tree}/{name}"))?;
-    let owner = users::owner(&step.runtime.settings.mode, user);
-    let real_objects = real.join(&name);
+    let objects = beside::make_objects(step, user, (tree, real)).await?;
     let kept = step.blocking(move |_| {
-        let Some(watched) = Watched::new(&folder, footprint, &added) else { return Ok(None) };
-        make_folder(&folder, &path, owner)?;
-        let objects = Objects { tree: folder, path, real: real_objects, adopted: HashSet::new() };
-        Ok(Some(Kept { saved, index, objects, watched }))
+        let watched = Watched::new(&objects.tree, footprint, &added);
+        Ok(watched.map(|watched| Kept { saved, index, objects, watched }))
     });
     if let Some(kept) = kept.await? {
-        step.shared.kept.keep(real, kept);
+        step.shared.known.keep(real, Known::Kept(kept));
     }
     Ok(())
 }

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use ars_resident::daemon::{Answer, FailureKind};
-use ars_resident::layout::{BUILT, CHECKOUT, HOMES, MIRROR, READY, SPARE, THREADS, WORKSPACE};
+use ars_resident::layout::{BUILT, CHECKOUT, HOMES, MIRROR, READY, WORKSPACE};
 use ars_resident::plan::User;
-use rustix::fs::{Mode as Bits, RenameFlags, fchmod, fchown, mkdirat, renameat_with};
+use rustix::fs::{Mode as Bits, fchmod, fchown, mkdirat};
 use rustix::io::Errno;
 
 use super::markers;
@@ -71,18 +71,6 @@ pub(super) fn removable(step: &StepContext<'_>, path: &str) -> Result<PathBuf> {
 /// Removes a path below a folder without links. The program does not follow links in it.
 pub(super) async fn remove_real(step: &StepContext<'_>, path: &Path) -> Result<()> {
     remove::path(step.runtime, &step.stop, path).await
-}
-
-/// Moves the spare tree to the place of a thread's tree.
-pub(super) fn take_spare(step: &StepContext<'_>, tree: &str) -> Result<Answer> {
-    step.require_root()?;
-    if !tree.starts_with(&format!("{THREADS}/")) {
-        return Err(invalid("the spare tree becomes the tree of a thread"));
-    }
-    let (from, spare) = step.runtime.places.parent(SPARE)?;
-    let (to, name) = step.runtime.places.parent(tree)?;
-    renameat_with(&from, &spare, &to, &name, RenameFlags::NOREPLACE).context("spare")?;
-    Ok(Answer::Done)
 }
 
 /// Gives a folder and its content to a user.

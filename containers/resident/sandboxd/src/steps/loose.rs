@@ -51,14 +51,9 @@ enum Kind {
 
 /// Returns the objects of a folder that were not adopted yet.
 ///
-/// Returns `None` if they need another way: they are too many, they are not exactly one file for each of the `added`
-/// ones, one has another id than its name, or a file has a secret or is too large for a search.
-pub(super) fn searched(
-    folder: &Dir,
-    adopted: &HashSet<String>,
-    added: usize,
-    stop: &Stop,
-) -> Result<Option<Vec<Loose>>> {
+/// Returns `None` if they need another way: they are too many, one has another id than its name, or a file has a secret or
+/// is too large for a search.
+pub(super) fn searched(folder: &Dir, adopted: &HashSet<String>, stop: &Stop) -> Result<Option<Vec<Loose>>> {
     let (mut found, mut bytes) = (Vec::new(), 0);
     for entry in folder.entries().context("objects")? {
         let Ok(start) = entry.context("objects")?.file_name().into_string() else { return Ok(None) };
@@ -78,9 +73,7 @@ pub(super) fn searched(
         }
     }
     found.sort_unstable_by_key(|object| object.kind);
-    let files = found.iter().filter(|object| object.kind == Kind::Blob).count();
-    // Content that the tree's repository has makes no object; its file is searched by its name.
-    Ok((files == added).then_some(found))
+    Ok(Some(found))
 }
 
 /// Returns the kind of an object with this id.

@@ -1,5 +1,6 @@
 //! The operations of steps, one per file.
 
+mod beside;
 mod builds;
 mod check;
 mod checkpoint;
@@ -19,6 +20,7 @@ mod perform;
 mod quick;
 mod secrets;
 mod snapshot;
+mod spare;
 mod transfer;
 mod trash;
 

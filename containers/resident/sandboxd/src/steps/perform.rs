@@ -5,7 +5,7 @@ use ars_resident::plan::{Operation, User};
 
 use super::{
     builds, check, checkpoint, command, credential, deps, files, folders, git_step, inspect, kill, markers,
-    snapshot, transfer, trash,
+    snapshot, spare, transfer, trash,
 };
 use crate::{failure::Result, step::StepContext};
 
@@ -25,7 +25,8 @@ pub(crate) async fn perform(step: &StepContext<'_>) -> Result<Answer> {
         Operation::EmptyTrash => trash::wait(step).await,
         Operation::ChangeOwner { path, owner } => folders::own(step, path, *owner).await,
         Operation::LinkDeps { key, tree, owner } => deps::link(step, key, tree, *owner).await,
-        Operation::TakeSpare { tree } => folders::take_spare(step, tree),
+        Operation::TakeSpare { tree } => spare::take(step, tree).await,
+        Operation::RefreshSpare { owner } => spare::refresh(step, *owner).await,
         Operation::CopyBuilds { tree, owner } => builds::copy(step, tree, *owner).await,
         Operation::WriteFile { path, mode } => files::write(step, path, *mode),
         Operation::ReadFile { path, max_chars } => files::read(step, path, *max_chars),

@@ -1,7 +1,7 @@
-//! The quick way of a checkpoint: the files that changed since the last one of the same run.
+//! The quick way of a checkpoint: the files that changed since the last one of the same run, or since the attach.
 //!
-//! It starts from the index that the last checkpoint left, so that git reads and writes changed files only. It is taken
-//! while refs, index and rules of ignored files are unchanged. An unusual tree, such as one with a secret in a file,
+//! It starts from the index that the last checkpoint or the attach left, so that git reads and writes changed files only.
+//! It is taken while refs, index and rules of ignored files are unchanged. An unusual tree, such as one with a secret in a file,
 //! takes the other way.
 
 use std::{fs, path::Path};
@@ -11,11 +11,12 @@ use ars_resident::plan::User;
 use ars_resident::saved_work::MESSAGE;
 use cap_std::fs::Dir;
 
-use super::{loose, transfer};
+use super::{beside, loose, transfer};
 use crate::{
     failure::{Context as _, Result},
+    footprint::{Footprint, Watched},
     git::GitCall,
-    kept::{Kept, Objects, Saved},
+    kept::{Attached, Kept, Known, Objects, Saved},
     step::StepContext,
 };
 
@@ -41,37 +42,93 @@ const ADOPTED_MAX: usize = 1_000;
 /// The name of no commit.
 const NONE: &str = "0000000000000000000000000000000000000000";
 
-/// Saves a tree in the quick way.
-///
-/// Returns the checkpoint and whether it is new, or `None` if the other way must be taken.
+/// The end of a quick checkpoint.
+pub(super) enum Quick {
+    /// There is nothing to save.
+    Nothing,
+    /// The last checkpoint has it.
+    Saved { last: Saved, is_new: bool },
+}
+
+/// Saves a tree in the quick way. Returns `None` if the other way must be taken.
 pub(super) async fn save(
     step: &StepContext<'_>,
     user: User,
-    (tree, real): (&str, &Path),
+    tree: (&str, &Path),
     namespace: &str,
-) -> Result<Option<(Saved, bool)>> {
-    let kept = step.shared.kept.take(real).filter(|kept| kept.saved.namespace == namespace);
-    let Some(kept) = kept else { return Ok(None) };
-    let done = save_kept(step, user, (tree, real), kept).await;
+) -> Result<Option<Quick>> {
+    let done = match step.shared.known.take(tree.1) {
+        Some(Known::Attached(attached)) => first(step, user, tree, namespace, attached).await,
+        Some(Known::Kept(kept)) if kept.saved.namespace == namespace => next(step, user, tree, kept).await,
+        Some(Known::Kept(_)) | None => return Ok(None),
+    };
     // The other way reports the error.
     step.stop.check()?;
     Ok(done.unwrap_or_default())
 }
 
-async fn save_kept(
+/// Saves a tree that had neither a change nor a commit when it was attached.
+async fn first(
     step: &StepContext<'_>,
     user: User,
-    (tree, real): (&str, &Path),
-    kept: Kept,
-) -> Result<Option<(Saved, bool)>> {
-    let folder = Dir::from(step.runtime.places.open_dir(tree)?);
+    tree: (&str, &Path),
+    namespace: &str,
+    Attached { base, footprint: then }: Attached,
+) -> Result<Option<Quick>> {
+    let folder = Dir::from(step.runtime.places.open_dir(tree.0)?);
+    let (mirror, namespace) = (step.runtime.places.real(MIRROR)?, namespace.to_owned());
+    let saved = Saved {
+        namespace: namespace.clone(),
+        number: 0,
+        sha: base.sha.clone(),
+        tree: base.tree.clone(),
+        parents: vec![base.sha.clone()],
+        head_tree: base.tree.clone(),
+    };
+    let watched = step.blocking(move |_| {
+        // The settings change with the credential. A file that they ignore now was none of the commit either.
+        let now = Footprint::of(&folder).filter(|now| now.has_same_refs(&then));
+        let now = now.filter(|_| !has_refs(&mirror, &namespace));
+        Ok(now.and_then(|now| Watched::new(&folder, now, b"")).map(|watched| (watched, then)))
+    });
+    let Some((watched, then)) = watched.await? else { return Ok(None) };
+    let index = beside::copy_index(step, user, tree).await?;
+    let objects = beside::make_objects(step, user, tree).await?;
+    let done = commit(step, user, tree, Kept { saved, index, objects, watched }).await?;
+    if let Some(Quick::Nothing) = &done {
+        step.shared.known.keep(tree.1, Known::Attached(Attached { base, footprint: then }));
+    }
+    Ok(done)
+}
+
+/// Returns whether the mirror has a ref below this name.
+fn has_refs(mirror: &Path, namespace: &str) -> bool {
+    let packed = fs::read(mirror.join("packed-refs")).unwrap_or_default();
+    let name = format!(" {namespace}/");
+    mirror.join(namespace).exists() || packed.windows(name.len()).any(|part| part == name.as_bytes())
+}
+
+/// Saves a tree that has a checkpoint of its run.
+async fn next(step: &StepContext<'_>, user: User, tree: (&str, &Path), kept: Kept) -> Result<Option<Quick>> {
+    let folder = Dir::from(step.runtime.places.open_dir(tree.0)?);
     let mirror = step.runtime.places.real(MIRROR)?;
     let fits = move |_: &_| {
         let has_last = fs::read_to_string(mirror.join(kept.saved.git_ref()))
             .is_ok_and(|commit| commit.trim_end() == kept.saved.sha);
-        Ok((has_last && kept.watched.is_current(&folder)).then_some((kept, folder)))
+        Ok((has_last && kept.watched.is_current(&folder)).then_some(kept))
     };
-    let Some((kept, folder)) = step.blocking(fits).await? else { return Ok(None) };
+    match step.blocking(fits).await? {
+        Some(kept) => commit(step, user, tree, kept).await,
+        None => Ok(None),
+    }
+}
+
+async fn commit(
+    step: &StepContext<'_>,
+    user: User,
+    (_, real): (&str, &Path),
+    kept: Kept,
+) -> Result<Option<Quick>> {
     let Kept { saved, index, objects, watched } = kept;
     let words = [saved.tree.as_str(), MESSAGE].into_iter().chain(saved.parents.iter().map(String::as_str));
     let call = GitCall::new(user, real.to_owned(), words.map(Into::into).collect())
@@ -83,13 +140,15 @@ async fn save_kept(
     let text = String::from_utf8_lossy(&output.stdout);
     let (mut lines, added) = (text.lines(), output.stderr);
     let new_tree = lines.next().filter(|_| ended.exit_code == 0 && added.len() < OUTPUT_MAX);
-    // A tree without changes may need no checkpoint.
-    let Some(new_tree) = new_tree.filter(|tree| *tree != saved.head_tree) else { return Ok(None) };
+    let Some(new_tree) = new_tree else { return Ok(None) };
+    if new_tree == saved.head_tree {
+        // Beside other checkpoints or commits it may need one of its own.
+        return Ok((saved.number == 0).then_some(Quick::Nothing));
+    }
     let (saved, objects, is_new) = match lines.next() {
         None => (saved, objects, false),
         Some(sha) => {
-            let count = added.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"add '")).count();
-            let Some(objects) = adopt(step, objects, count, sha).await? else { return Ok(None) };
+            let Some(objects) = adopt(step, objects, sha).await? else { return Ok(None) };
             let (number, sha, tree) = (saved.number + 1, sha.to_owned(), new_tree.to_owned());
             let saved = Saved { number, sha, tree, ..saved };
             let named = ["update-ref", &saved.git_ref(), &saved.sha, NONE];
@@ -100,24 +159,25 @@ async fn save_kept(
             (saved, objects, true)
         }
     };
-    let followed = step.blocking(move |_| Ok(watched.followed(&folder, &added))).await?;
-    if let Some(watched) = followed.filter(|_| objects.adopted.len() < ADOPTED_MAX) {
-        step.shared.kept.keep(real, Kept { saved: saved.clone(), index, objects, watched });
+    let followed = step.blocking(move |_| {
+        let watched = watched.followed(&objects.tree, &added);
+        Ok(watched.filter(|_| objects.adopted.len() < ADOPTED_MAX).map(|watched| (watched, objects)))
+    });
+    if let Some((watched, objects)) = followed.await? {
+        let kept = Kept { saved: saved.clone(), index, objects, watched };
+        step.shared.known.keep(real, Known::Kept(kept));
     }
-    Ok(Some((saved, is_new)))
+    Ok(Some(Quick::Saved { last: saved, is_new }))
 }
 
 /// Brings the new objects into the mirror, and checks that the commit is complete there.
-async fn adopt(
-    step: &StepContext<'_>,
-    mut objects: Objects,
-    files: usize,
-    sha: &str,
-) -> Result<Option<Objects>> {
+///
+/// Content that the repository of the tree has makes no object. Unless the mirror has it too, the commit is incomplete.
+async fn adopt(step: &StepContext<'_>, mut objects: Objects, sha: &str) -> Result<Option<Objects>> {
     let mirror = step.runtime.places.real(MIRROR)?;
     let adopted = step.blocking(move |stop| {
         let folder = objects.tree.open_dir(&objects.path).context("objects")?;
-        let Some(found) = loose::searched(&folder, &objects.adopted, files, stop)? else { return Ok(None) };
+        let Some(found) = loose::searched(&folder, &objects.adopted, stop)? else { return Ok(None) };
         loose::adopt(&mirror, &found).context("mirror")?;
         objects.adopted.extend(found.into_iter().map(|object| object.id));
         Ok(Some(objects))

@@ -102,10 +102,15 @@ async fn quick_checkpoint_follows_the_last_one() {
         let files = |at: &SavedCheckpoint| git(&mirror, &["ls-tree", "-r", "--name-only", &at.git_ref]);
         save_after("echo 1 > new.txt; echo x > gone.txt").await;
         assert_eq!(quick_objects(&world), 0);
-        let second =
-            save_after("echo 2 > new.txt; mkdir d; echo y > d/y; rm gone.txt; echo z >> README.md").await;
+        let work =
+            "echo 2 > new.txt; mkdir d; echo y > d/y; rm gone.txt; echo z >> README.md; cp src/app.js d";
+        let second = save_after(work).await;
         assert_eq!((second.git_ref.as_str(), second.is_new), ("refs/ars/run-1/2", true));
-        assert_eq!(quick_objects(&world), 6, "three files, two folders and a commit");
+        assert_eq!(
+            quick_objects(&world),
+            6,
+            "three files, two folders and a commit; the mirror has the copied file"
+        );
         assert_eq!(
             (show("refs/ars/run-1/2:new.txt"), files(&second).contains("gone.txt")),
             ("2\n".into(), false)
