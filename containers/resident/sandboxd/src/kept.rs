@@ -93,7 +93,7 @@ pub(crate) struct Kept {
 #[derive(Debug)]
 pub(crate) enum Known {
     Attached(Attached),
-    Kept(Kept),
+    Kept(Box<Kept>),
 }
 
 /// The known states of all trees.

@@ -336,7 +336,7 @@ async fn keep(
         Ok(watched.map(|watched| Kept { saved, index, objects, watched }))
     });
     if let Some(kept) = kept.await? {
-        step.shared.known.keep(real, Known::Kept(kept));
+        step.shared.known.keep(real, Known::Kept(Box::new(kept)));
     }
     Ok(())
 }

@@ -59,7 +59,7 @@ pub(super) async fn save(
 ) -> Result<Option<Quick>> {
     let done = match step.shared.known.take(tree.1) {
         Some(Known::Attached(attached)) => first(step, user, tree, namespace, attached).await,
-        Some(Known::Kept(kept)) if kept.saved.namespace == namespace => next(step, user, tree, kept).await,
+        Some(Known::Kept(kept)) if kept.saved.namespace == namespace => next(step, user, tree, *kept).await,
         Some(Known::Kept(_)) | None => return Ok(None),
     };
     // The other way reports the error.
@@ -165,7 +165,7 @@ async fn commit(
     });
     if let Some((watched, objects)) = followed.await? {
         let kept = Kept { saved: saved.clone(), index, objects, watched };
-        step.shared.known.keep(real, Known::Kept(kept));
+        step.shared.known.keep(real, Known::Kept(Box::new(kept)));
     }
     Ok(Some(Quick::Saved { last: saved, is_new }))
 }

@@ -43,6 +43,10 @@ async fn spare_tree_is_complete_and_clean() {
         let provisioned = world.provision().await;
         let (key, user) = (thread("load:1"), pool(0));
         let answers = world.attach_spare(&provisioned, &key, user).await;
+        let repository = world.tree(&key);
+        let second = |path: &str| fs::metadata(repository.join(path)).unwrap().mtime();
+        assert!(second(".git/index") > second("README.md"), "git would read all files");
+        assert_eq!(git(&repository, &["diff-files", "--name-only"]), "", "the times in the index are old");
         assert_complete(&world, &provisioned, &key, user, &answers).await;
         let end = world.exec(&key, user, "echo x >> README.md && touch new && ls -ld .", 10_000).await;
         assert_eq!(end.exit_code, 0, "its user cannot change it: {end:?}");

@@ -7,7 +7,7 @@ use std::{
 
 use ars_resident::daemon::{Answer, SavedCheckpoint, StepInput};
 use ars_resident::lifecycle::Step;
-use ars_resident::plan::{CycleContext, check, checkpoint};
+use ars_resident::plan::{CycleContext, check, checkpoint, evict};
 use ars_resident::thread::TreeDecision;
 use ars_types::RunId;
 
@@ -135,6 +135,41 @@ async fn quick_checkpoint_follows_the_last_one() {
         let parent = git(&mirror, &["show", "--no-patch", "--format=%s", &format!("{}^", committed.git_ref)]);
         assert_eq!((parent.trim(), show(&format!("{}:new.txt", committed.git_ref)).trim()), ("x", "4"));
         git(&mirror, &["fsck", "--connectivity-only"]);
+    }
+}
+
+/// The first checkpoint of a tree that was spare takes the quick way, unless its run has checkpoints of another tree.
+#[tokio::test]
+async fn first_checkpoint_starts_from_the_attached_tree() {
+    for world in World::all() {
+        let provisioned = world.provision().await;
+        let (key, user) = (thread("load:1"), pool(0));
+        world.attach_spare(&provisioned, &key, user).await;
+        let mirror = world.real("/workspace/mirror");
+        for _ in 0..2 {
+            assert_eq!(save(&world).await, None, "a clean tree has no work");
+        }
+        assert_eq!(world.exec(&key, user, "echo 1 > new.txt; rm README.md", 10_000).await.exit_code, 0);
+        let first = save(&world).await.unwrap();
+        assert_eq!((first.git_ref.as_str(), first.is_new), ("refs/ars/run-1/1", true));
+        assert_eq!(quick_objects(&world), 3, "a file, a folder and a commit");
+        let changed = git(&mirror, &["diff-tree", "-r", "--name-status", "HEAD", &first.git_ref]);
+        assert_eq!(changed, "D\tREADME.md\nA\tnew.txt\n");
+        let parent = git(&mirror, &["rev-parse", "refs/ars/run-1/1^"]);
+        assert_eq!(parent.trim(), provisioned.sha.as_str());
+        git(&mirror, &["fsck", "--connectivity-only"]);
+        // Another tree of the run follows its checkpoints, wherever git keeps their refs.
+        git(&mirror, &["pack-refs", "--all"]);
+        for step in evict(&key, &main_ref(), user, false) {
+            world.run(step, StepInput::None).await.unwrap();
+        }
+        world.attach_spare(&provisioned, &key, user).await;
+        assert_eq!(world.exec(&key, user, "echo 2 > new.txt", 10_000).await.exit_code, 0);
+        assert_eq!(save(&world).await.unwrap().git_ref, "refs/ars/run-1/2");
+        // So does a tree with a commit of its own.
+        let commit = "git add -A && git -c user.name=a -c user.email=a@b commit -qm x";
+        assert_eq!(world.exec(&key, user, commit, 10_000).await.exit_code, 0);
+        assert_eq!(save(&world).await.unwrap().git_ref, "refs/ars/run-1/3");
     }
 }
 
