@@ -1,5 +1,4 @@
-//! The start of the next checkpoint of a tree: the index that the last one left, or the state of a tree that was just
-//! attached.
+//! The start of the next checkpoint of a tree: the index of the last one, or the state of the attach.
 //!
 //! It counts while refs, index and rules of ignored files are unchanged. Not here: checkpoints (`crate::steps`).
 
@@ -52,7 +51,7 @@ pub(crate) struct Base {
     pub(crate) tree: String,
 }
 
-/// A tree without a change and without a commit of its own.
+/// A tree without a change and without a new commit.
 #[derive(Debug)]
 pub(crate) struct Attached {
     pub(crate) base: Base,
@@ -64,7 +63,7 @@ pub(crate) struct Attached {
 pub(crate) struct Saved {
     /// The checkpoints of the run.
     pub(crate) namespace: String,
-    /// 0 before the first one, whose commit would be that of `HEAD`.
+    /// 0 before the first one. The other values are those of `HEAD` then.
     pub(crate) number: u64,
     pub(crate) sha: String,
     pub(crate) tree: String,

@@ -460,7 +460,7 @@ impl World {
         receiver
     }
 
-    /// Starts a call whose caller leaves.
+    /// Starts a call. Its caller leaves.
     pub fn abandon(&mut self, call: Call) {
         let mut answer = self.engine.answer(call).boxed_local();
         assert!((&mut answer).now_or_never().is_none(), "the call is over");

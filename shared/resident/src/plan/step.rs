@@ -121,8 +121,8 @@ pub enum Operation {
         /// Tree.
         tree: String,
     },
-    /// Make the spare tree ready to be taken, once its files are complete: its index has their current times, so that
-    /// the first call of git in the tree does not read them all.
+    /// Make the spare tree ready to be taken, once its files are complete.
+    /// Its index gets their current times, so that the first call of git in the tree does not read them all.
     RefreshSpare {
         /// Owner of the tree.
         owner: User,

@@ -150,8 +150,8 @@ fn feed(mut file: File, mut pipe: PipeWriter) -> io::Result<()> {
     thread::Builder::new().name("feeds-a-program".into()).spawn(feeding).map(drop)
 }
 
-/// Spawns the command, in the group of its run if there is a way. Drops this process's writing ends, so that readers see
-/// the end.
+/// Spawns the command, in the group of its run if there is a way.
+/// Drops this process's writing ends, so that readers see the end.
 fn spawn(command: Command, entrance: Option<&Entrance>) -> io::Result<(Child, Option<Membership>)> {
     let mut command = tokio::process::Command::from(command);
     command.kill_on_drop(true);

@@ -1,4 +1,4 @@
-//! The files of a checkpoint beside those of its tree: a copy of the index, and a folder for new objects.
+//! The own files of a checkpoint: a copy of the index, and a folder for new objects.
 //!
 //! They are in the repository of the tree, where git ignores them.
 

@@ -1,8 +1,8 @@
-//! The quick way of a checkpoint: the files that changed since the last one of the same run, or since the attach.
+//! The quick way of a checkpoint: the files that changed since the last one, or since the attach.
 //!
-//! It starts from the index that the last checkpoint or the attach left, so that git reads and writes changed files only.
-//! It is taken while refs, index and rules of ignored files are unchanged. An unusual tree, such as one with a secret in a file,
-//! takes the other way.
+//! It starts from the index that was left then, so that git reads and writes changed files only. It is taken for the same
+//! run only, and while refs, index and rules of ignored files are unchanged. An unusual tree, such as one with a secret
+//! in a file, takes the other way.
 
 use std::{fs, path::Path};
 
@@ -142,7 +142,7 @@ async fn commit(
     let new_tree = lines.next().filter(|_| ended.exit_code == 0 && added.len() < OUTPUT_MAX);
     let Some(new_tree) = new_tree else { return Ok(None) };
     if new_tree == saved.head_tree {
-        // Beside other checkpoints or commits it may need one of its own.
+        // Beside other checkpoints or commits it may need another one.
         return Ok((saved.number == 0).then_some(Quick::Nothing));
     }
     let (saved, objects, is_new) = match lines.next() {

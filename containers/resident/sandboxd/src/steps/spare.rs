@@ -1,6 +1,6 @@
 //! The spare tree: its last touches, and its move to the place of a thread's tree.
 //!
-//! Nobody but root reaches it before the move, so root's git may work in it. Not here: how it is made
+//! Only root reaches it before the move, so root's git may work in it. Not here: how it is made
 //! (`ars_resident::plan`).
 
 use std::{
@@ -37,9 +37,9 @@ pub(super) async fn refresh(step: &StepContext<'_>, owner: User) -> Result<Answe
     step.shared.known.set_spare(None);
     let places = &step.runtime.places;
     let (folder, real) = (Dir::from(places.open_dir(SPARE)?), places.real(SPARE)?);
-    // Git reads every file that is as new as the index, whose content could have changed since.
+    // Git reads every file that is as new as the index: its content could have changed since.
     step.stop.until(tokio::time::sleep(rest_of_second(&folder)?)).await?;
-    // The owner of the tree is another user already, whose change of the owners changed the times.
+    // The tree belongs to another user already, and the change of owners changed the times.
     let trusted = format!("safe.directory={}", real.display());
     let call = |arguments: &[&str]| {
         let all = ["-c", &trusted].into_iter().chain(arguments.iter().copied());

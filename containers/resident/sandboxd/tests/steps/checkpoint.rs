@@ -138,7 +138,8 @@ async fn quick_checkpoint_follows_the_last_one() {
     }
 }
 
-/// The first checkpoint of a tree that was spare takes the quick way, unless its run has checkpoints of another tree.
+/// The first checkpoint of a tree that was spare takes the quick way.
+/// Not if its run has checkpoints of another tree.
 #[tokio::test]
 async fn first_checkpoint_starts_from_the_attached_tree() {
     for world in World::all() {
@@ -166,7 +167,7 @@ async fn first_checkpoint_starts_from_the_attached_tree() {
         world.attach_spare(&provisioned, &key, user).await;
         assert_eq!(world.exec(&key, user, "echo 2 > new.txt", 10_000).await.exit_code, 0);
         assert_eq!(save(&world).await.unwrap().git_ref, "refs/ars/run-1/2");
-        // So does a tree with a commit of its own.
+        // So does a tree with a new commit.
         let commit = "git add -A && git -c user.name=a -c user.email=a@b commit -qm x";
         assert_eq!(world.exec(&key, user, commit, 10_000).await.exit_code, 0);
         assert_eq!(save(&world).await.unwrap().git_ref, "refs/ars/run-1/3");

@@ -16,9 +16,9 @@ use rustix::{
 
 use crate::sandbox::limits::RunLimits;
 
-/// Passes over the members of a group that is killed. Two suffice, because it cannot grow meanwhile.
+/// Passes over the members of a group that is killed. Two suffice, because it cannot grow then.
 const KILL_PASSES: u32 = 100;
-/// Attempts to remove a group, whose members need a moment to end.
+/// Attempts to remove a group. Its members need a moment to end.
 const REMOVE_ATTEMPTS: u32 = 1_000;
 /// Time between two of them.
 const REMOVE_INTERVAL: Duration = Duration::from_millis(5);
@@ -28,8 +28,8 @@ const MAX_ALLOCATION: u64 = 1 << 20;
 
 /// Lists the threads of a group of version 1.
 const THREADS: &str = "tasks";
-/// Stands for the thread that writes it. Any other number makes the kernel wait until every processor has passed a quiet
-/// point, which takes milliseconds.
+/// Stands for the thread that writes it.
+/// Any other number makes the kernel wait until every processor has passed a quiet point, which takes milliseconds.
 const THIS_THREAD: &[u8] = b"0";
 
 /// Where groups are made.
@@ -224,7 +224,8 @@ impl Folders {
         }
     }
 
-    /// Returns the processes of the group. This one is never among them, though a thread of it may be in the group.
+    /// Returns the processes of the group.
+    /// This one is never among them, though a thread of it may be in the group.
     pub(super) fn members(&self) -> Vec<Pid> {
         let text = fs::read_to_string(self.pids.join("cgroup.procs")).unwrap_or_default();
         let listed = text.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?));

@@ -251,7 +251,7 @@ impl Member {
     }
 }
 
-/// Does work that blocks in a thread of its own, and here only where none can be started.
+/// Does work that blocks in another thread, and here only where none can be started.
 fn in_background(work: impl Fn() + Clone + Send + 'static) {
     let thread = thread::Builder::new().name("ends-a-group".into());
     if thread.spawn(work.clone()).is_err() {
@@ -339,7 +339,7 @@ mod tests {
         until(|| !folders.exists());
     }
 
-    /// The members of a program whose command broke off end too.
+    /// The members of a program end too if its command broke off.
     #[tokio::test]
     async fn dropped_membership_kills_survivors() {
         let Some(groups) = groups() else { return };
