@@ -430,6 +430,22 @@ fn detach_of_the_last_user_makes_a_spare_tree() {
 }
 
 #[test]
+fn operation_of_the_last_user_makes_a_spare_tree() {
+    let mut world = World::warm();
+    for number in 1..POOL_USERS_MAX {
+        world.attach(&format!("load:{number}"), main_ref());
+    }
+    world.platform.borrow_mut().slow_step = Some("op-run");
+    let body = json!({ "resource": resource(), "op": "test" });
+    let answer = world.start(Call::Op { request: serde_json::from_value(body).unwrap() });
+    world.run_for(10 * SECOND);
+    assert!(!world.view().has_spare);
+    assert_eq!(world.finish(answer).unwrap().body["ok"], true);
+    world.run_for(10 * SECOND);
+    assert!(world.view().has_spare);
+}
+
+#[test]
 fn rebuild_ends_the_spare_tree() {
     let mut world = World::warm();
     world.run_for(10 * SECOND);
