@@ -125,11 +125,14 @@ async fn quick_checkpoint_follows_the_last_one() {
         assert!(!files(&ignored).contains("d/y"), "{}", files(&ignored));
         assert_eq!(quick_objects(&world), 0);
         let token = format!("ghp_{}", "a1B2".repeat(9));
-        let secret = save_after(&format!("echo {token} > token.txt")).await;
-        assert_eq!(secret.withheld, ["token.txt"]);
-        let found = git(&mirror, &["cat-file", "--batch-all-objects", "--batch", "--unordered"]);
-        assert!(!found.contains(&token));
-        save_after("rm token.txt").await;
+        // The second time the tree's repository has the content, so that the quick way makes no object of it.
+        for _ in 0..2 {
+            let secret = save_after(&format!("echo {token} > token.txt")).await;
+            assert_eq!(secret.withheld, ["token.txt"]);
+            let found = git(&mirror, &["cat-file", "--batch-all-objects", "--batch", "--unordered"]);
+            assert!(!found.contains(&token));
+            save_after("rm token.txt").await;
+        }
         let commit = "git add -A && git -c user.name=a -c user.email=a@b commit -qm x && echo 4 > new.txt";
         let committed = save_after(commit).await;
         let parent = git(&mirror, &["show", "--no-patch", "--format=%s", &format!("{}^", committed.git_ref)]);

@@ -322,8 +322,9 @@ mod tests {
         let place = Place::V1 { memory: parent.path().join("memory"), pids: parent.path().join("pids") };
         let folders = place.folders("group");
         fs::create_dir_all(&folders.pids).unwrap();
-        // This process is listed, but its groups do not have the name, so it is spared.
-        fs::write(folders.pids.join("cgroup.procs"), std::process::id().to_string()).unwrap();
+        // The parent is listed, but its groups do not have the name, so it is spared.
+        let listed = std::os::unix::process::parent_id().to_string();
+        fs::write(folders.pids.join("cgroup.procs"), listed).unwrap();
         for (limits, expected) in [(LIMITS, "32"), (RunLimits { processes: None, ..LIMITS }, "max")] {
             fs::write(folders.pids.join("pids.max"), "0").unwrap();
             assert!(folders.kill());
