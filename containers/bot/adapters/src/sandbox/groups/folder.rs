@@ -11,26 +11,20 @@ use std::{
 
 use rustix::{
     io::Errno,
-    process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal},
+    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
 };
 
 use crate::sandbox::limits::RunLimits;
 
-/// Passes over the members of a group that is killed. Two suffice, because it cannot grow then.
+/// Passes over the members of a group that is killed. Two suffice, because it cannot grow meanwhile.
 const KILL_PASSES: u32 = 100;
-/// Attempts to remove a group. Its members need a moment to end.
+/// Attempts to remove a group, whose members need a moment to end.
 const REMOVE_ATTEMPTS: u32 = 1_000;
 /// Time between two of them.
 const REMOVE_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Bytes below its limit from which a group counts as full: no more than the kernel allocates at once.
 const MAX_ALLOCATION: u64 = 1 << 20;
-
-/// Lists the threads of a group of version 1.
-const THREADS: &str = "tasks";
-/// Stands for the thread that writes it.
-/// Any other number makes the kernel wait until every processor has passed a quiet point, which takes milliseconds.
-const THIS_THREAD: &[u8] = b"0";
 
 /// Where groups are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,30 +36,11 @@ pub(super) enum Place {
 }
 
 /// The folders of a group.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) struct Folders {
     is_v2: bool,
     memory: PathBuf,
     pids: PathBuf,
-}
-
-/// The way of a thread into a group of one hierarchy and back.
-#[derive(Debug)]
-pub(super) struct Door {
-    inside: fs::File,
-    outside: fs::File,
-}
-
-impl Door {
-    /// Moves this thread into the group.
-    pub(super) fn enter(&self) -> io::Result<()> {
-        (&self.inside).write_all(THIS_THREAD)
-    }
-
-    /// Moves this thread back.
-    pub(super) fn leave(&self) -> io::Result<()> {
-        (&self.outside).write_all(THIS_THREAD)
-    }
 }
 
 /// Counters of a group.
@@ -143,18 +118,6 @@ impl Folders {
         self.all().try_for_each(|folder| write(folder, "cgroup.procs", &pid.as_raw_nonzero().to_string()))
     }
 
-    /// Opens the way of a thread into the group and back to the group around it.
-    /// `None` if threads do not move alone, as in version 2, or may not move back.
-    pub(super) fn doors(&self) -> Option<Vec<Door>> {
-        if self.is_v2 {
-            return None;
-        }
-        let open = |folder: &Path| fs::OpenOptions::new().write(true).open(folder.join(THREADS)).ok();
-        self.all()
-            .map(|folder| Some(Door { inside: open(folder)?, outside: open(folder.parent()?)? }))
-            .collect()
-    }
-
     /// Reads the counters. One that the kernel does not have stays 0.
     pub(super) fn counters(&self) -> Counters {
         let refused = value(&self.pids, "pids.events", "max");
@@ -225,11 +188,9 @@ impl Folders {
     }
 
     /// Returns the processes of the group.
-    /// This one is never among them, though a thread of it may be in the group.
     pub(super) fn members(&self) -> Vec<Pid> {
         let text = fs::read_to_string(self.pids.join("cgroup.procs")).unwrap_or_default();
-        let listed = text.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?));
-        listed.filter(|pid| *pid != getpid()).collect()
+        text.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?)).collect()
     }
 
     /// Kills the members and removes the group.
@@ -322,9 +283,8 @@ mod tests {
         let place = Place::V1 { memory: parent.path().join("memory"), pids: parent.path().join("pids") };
         let folders = place.folders("group");
         fs::create_dir_all(&folders.pids).unwrap();
-        // The parent is listed, but its groups do not have the name, so it is spared.
-        let listed = std::os::unix::process::parent_id().to_string();
-        fs::write(folders.pids.join("cgroup.procs"), listed).unwrap();
+        // This process is listed, but its groups do not have the name, so it is spared.
+        fs::write(folders.pids.join("cgroup.procs"), std::process::id().to_string()).unwrap();
         for (limits, expected) in [(LIMITS, "32"), (RunLimits { processes: None, ..LIMITS }, "max")] {
             fs::write(folders.pids.join("pids.max"), "0").unwrap();
             assert!(folders.kill());

@@ -15,7 +15,7 @@ use rustix::process::Pid;
 use tokio::{task::spawn_blocking, time::sleep};
 
 use super::{
-    folder::{Counters, Door, Folders, Place},
+    folder::{Counters, Folders, Place},
     name::Owner,
 };
 use crate::sandbox::limits::RunLimits;
@@ -64,14 +64,6 @@ struct Member {
     is_over: AtomicBool,
 }
 
-/// The way of a thread into the group of a run, where it starts a program and comes back.
-#[derive(Debug)]
-pub(crate) struct Entrance {
-    group: Arc<RunGroup>,
-    folders: Folders,
-    doors: Vec<Door>,
-}
-
 impl RunGroup {
     pub(super) fn new(place: Place, owner: Owner, limits: RunLimits) -> Self {
         Self { place, owner, limits, state: Mutex::default() }
@@ -85,30 +77,6 @@ impl RunGroup {
 
     fn add(self: Arc<Self>, pid: Pid) -> io::Result<Membership> {
         let mut state = self.state();
-        let folders = self.current(&mut state)?;
-        folders.add(pid)?;
-        Ok(self.member(state, folders))
-    }
-
-    /// Opens the way of a thread into the group, before the thread gives up its rights.
-    /// `None` if programs only join it after their start.
-    pub(crate) fn entrance(self: &Arc<Self>) -> Option<Entrance> {
-        let folders = self.current(&mut self.state()).ok()?;
-        let doors = folders.doors()?;
-        Some(Entrance { group: Arc::clone(self), folders, doors })
-    }
-
-    /// Counts one more member.
-    fn member(self: &Arc<Self>, mut state: MutexGuard<'_, State>, folders: Folders) -> Membership {
-        state.members += 1;
-        drop(state);
-        let before = folders.counters();
-        let (is_killed, is_over) = (AtomicBool::default(), AtomicBool::default());
-        Membership(Arc::new(Member { group: Arc::clone(self), folders, before, is_killed, is_over }))
-    }
-
-    /// Returns the group, which is made if there is none.
-    fn current(&self, state: &mut State) -> io::Result<Folders> {
         let max_ended = self.limits.processes.filter(|_| state.members == 0).map(|max| max / ENDED_SHARE);
         let is_used_up = |folders: &mut Folders| max_ended.is_some_and(|max| folders.charged() > max);
         if let Some(used_up) = state.folders.take_if(is_used_up) {
@@ -119,7 +87,12 @@ impl RunGroup {
             None => self.made()?,
         };
         state.folders = Some(folders.clone());
-        Ok(folders)
+        folders.add(pid)?;
+        state.members += 1;
+        drop(state);
+        let before = folders.counters();
+        let (is_killed, is_over) = (AtomicBool::default(), AtomicBool::default());
+        Ok(Membership(Arc::new(Member { group: self, folders, before, is_killed, is_over })))
     }
 
     /// Makes a group. One without its limits is removed, and no program joins it.
@@ -136,26 +109,6 @@ impl RunGroup {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Entrance {
-    /// Starts a program in the group. `None` if it does not start there, as in a group that is full.
-    pub(crate) fn start<T>(&self, spawn: impl FnOnce() -> io::Result<T>) -> Option<(T, Membership)> {
-        // With the lock none kills the members, of which this thread is one for a moment.
-        let state = self.group.state();
-        if state.folders.as_ref() != Some(&self.folders) {
-            return None;
-        }
-        let entered = self.doors.iter().try_for_each(Door::enter);
-        let started = entered.and_then(|()| spawn());
-        for door in &self.doors {
-            if let Err(error) = door.leave() {
-                tracing::warn!(%error, "a thread stays in a control group until its program ends");
-            }
-        }
-        let started = started.ok()?;
-        Some((started, self.group.member(state, self.folders.clone())))
     }
 }
 
@@ -251,7 +204,7 @@ impl Member {
     }
 }
 
-/// Does work that blocks in another thread, and here only where none can be started.
+/// Does work that blocks in a thread of its own, and here only where none can be started.
 fn in_background(work: impl Fn() + Clone + Send + 'static) {
     let thread = thread::Builder::new().name("ends-a-group".into());
     if thread.spawn(work.clone()).is_err() {
@@ -339,7 +292,7 @@ mod tests {
         until(|| !folders.exists());
     }
 
-    /// The members of a program end too if its command broke off.
+    /// The members of a program whose command broke off end too.
     #[tokio::test]
     async fn dropped_membership_kills_survivors() {
         let Some(groups) = groups() else { return };
@@ -402,36 +355,6 @@ mod tests {
             }
             assert_eq!(fs::read_to_string(&limits[1]).unwrap().trim(), "32");
         }
-    }
-
-    /// The thread that starts a program from inside is outside afterwards.
-    #[test]
-    fn program_starts_in_its_group() {
-        let Some(groups) = groups().filter(|groups| groups.version() == Cgroup::V1) else { return };
-        let group = groups.of_run().unwrap();
-        let entrance = group.entrance().unwrap();
-        let place = || fs::read_to_string("/proc/thread-self/cgroup").unwrap();
-        let outside = place();
-        let (mut child, membership) = entrance
-            .start(|| {
-                assert_ne!(place(), outside);
-                // Only the thread is in the group, which a kill spares.
-                assert!(entrance.folders.members().is_empty());
-                Ok(waiting())
-            })
-            .unwrap();
-        assert_eq!(place(), outside);
-        assert_eq!(entrance.folders.members(), [pid_of(&child)]);
-        writeln!(child.stdin.as_mut().unwrap()).unwrap();
-        until(|| entrance.folders.members().len() == 2);
-        drop(membership);
-        assert!(!child.wait().unwrap().success());
-        until(|| group.state().members == 0);
-        // A start that fails leaves nothing, and a group that was replaced is not entered.
-        assert!(entrance.start(|| Err::<(), _>(io::Error::other("full"))).is_none());
-        assert_eq!((place(), group.state().members), (outside, 0));
-        group.state().folders.take().unwrap().remove();
-        assert!(entrance.start(|| Ok(())).is_none());
     }
 
     #[test]
