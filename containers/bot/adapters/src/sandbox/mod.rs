@@ -26,5 +26,5 @@ pub(crate) use access::{Access, Reach};
 pub(crate) use choose::choose;
 pub(crate) use confinement::{Domain, Sandbox, give_up_capabilities};
 pub(crate) use folders::Folders;
-pub(crate) use groups::{Membership, RunGroup};
+pub(crate) use groups::{Entrance, Membership, RunGroup};
 pub(crate) use limits::limit;

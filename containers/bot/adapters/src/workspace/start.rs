@@ -20,7 +20,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{process::Child, runtime::Handle, sync::oneshot};
 
 use super::{credentials::Credentials, process::infra};
-use crate::sandbox::{Access, Domain, Membership, RunGroup, Sandbox, give_up_capabilities, limit};
+use crate::sandbox::{Access, Domain, Entrance, Membership, RunGroup, Sandbox, give_up_capabilities, limit};
 
 /// Starts the reader of the lifeline, then becomes the program, with empty input.
 /// The first two lines are credentials, which wait in a separate pipe. A text in the third one means that the rest is the
@@ -104,15 +104,18 @@ pub(crate) async fn start(program: Program, input: Input<'_>) -> Result<Started,
     let (sender, receiver) = oneshot::channel();
     let (end, ended) = mpsc::channel();
     let runtime = Handle::current();
+    let own = group.clone();
     let starting = move || {
         let _runtime = runtime.enter();
+        let entrance = own.as_ref().and_then(RunGroup::entrance);
         let confined = match &access {
             Some(access) => sandbox.confine_this_thread(access),
             None => give_up_capabilities().map(|()| Domain::User),
         };
         let domain = confined.as_ref().map_or(Domain::User, |domain| *domain);
         // If the receiver is gone, the child ends when the result is dropped.
-        drop(sender.send(confined.and_then(|_| spawn(command))));
+        drop(sender.send(confined.and_then(|_| spawn(command, entrance))));
+        drop(own);
         // Also keeps the parent of the child alive, with which bubblewrap ends.
         let _ = ended.recv();
         if domain == Domain::Own {
@@ -121,12 +124,11 @@ pub(crate) async fn start(program: Program, input: Input<'_>) -> Result<Started,
     };
     thread::Builder::new().name("starts-a-program".into()).spawn(starting).map_err(failed)?;
     let broke_off = || WorkspaceError::Infra("the command could not be started: its thread broke off".into());
-    let child = receiver.await.map_err(|_| broke_off())?.map_err(failed)?;
-    let mut membership = None;
+    let (child, mut membership) = receiver.await.map_err(|_| broke_off())?.map_err(failed)?;
     if let Some(pid) = child.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
         limit(pid).await.map_err(failed)?;
         // The shell waits for its first line and has started nothing, so nothing of the program is outside of the group.
-        if let Some(group) = group {
+        if let Some(group) = group.filter(|_| membership.is_none()) {
             membership = Some(group.join(pid).await.map_err(failed)?);
         }
     }
@@ -149,9 +151,16 @@ fn feed(mut file: File, mut pipe: PipeWriter) -> io::Result<()> {
     thread::Builder::new().name("feeds-a-program".into()).spawn(feeding).map(drop)
 }
 
-/// Spawns the command and drops this process's writing ends, so that readers see the end.
-fn spawn(command: Command) -> io::Result<Child> {
-    tokio::process::Command::from(command).kill_on_drop(true).spawn()
+/// Spawns the command, in the group of its run if there is a way.
+/// Drops this process's writing ends, so that readers see the end.
+fn spawn(command: Command, entrance: Option<Entrance<'_>>) -> io::Result<(Child, Option<Membership>)> {
+    let mut command = tokio::process::Command::from(command);
+    command.kill_on_drop(true);
+    match entrance.map(|entrance| entrance.start(|| command.spawn())) {
+        Some(Ok((child, membership))) => Ok((child, Some(membership))),
+        // A full group starts nothing.
+        Some(Err(_)) | None => Ok((command.spawn()?, None)),
+    }
 }
 
 /// Kills every process of this thread's domain, also those that left their group and session.

@@ -14,6 +14,7 @@ use ars_types::Cgroup;
 use rustix::fs::{Access, access};
 
 use super::{
+    cleanup::Cleanup,
     folder::{Place, is_busy, write},
     member::RunGroup,
     name::{Owner, is_left_over, is_of_a_service},
@@ -28,8 +29,8 @@ const PASS_ON: &str = "+memory +pids";
 /// The groups of runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Groups {
-    /// Where they are made and by whom, or why they are not.
-    maker: Result<(Place, Owner), Arc<str>>,
+    /// Where they are made, by whom, and what removes them, or why they are not.
+    maker: Result<(Place, Owner, Cleanup), Arc<str>>,
     limits: RunLimits,
 }
 
@@ -57,8 +58,8 @@ impl Groups {
     /// Returns their version.
     pub(crate) fn version(&self) -> Cgroup {
         match self.maker {
-            Ok((Place::V2(_), _)) => Cgroup::V2,
-            Ok((Place::V1 { .. }, _)) => Cgroup::V1,
+            Ok((Place::V2(_), ..)) => Cgroup::V2,
+            Ok((Place::V1 { .. }, ..)) => Cgroup::V1,
             Err(_) => Cgroup::None,
         }
     }
@@ -70,8 +71,8 @@ impl Groups {
 
     /// Returns the group of a run. It is made by the first program in it.
     pub(crate) fn of_run(&self) -> Option<Arc<RunGroup>> {
-        let (place, owner) = self.maker.as_ref().ok()?;
-        Some(Arc::new(RunGroup::new(place.clone(), owner.clone(), self.limits)))
+        let (place, owner, cleanup) = self.maker.as_ref().ok()?;
+        Some(Arc::new(RunGroup::new(place.clone(), owner.clone(), self.limits, cleanup.clone())))
     }
 }
 
@@ -79,21 +80,22 @@ impl Groups {
 impl Groups {
     /// Returns the folders of a group of another process.
     pub(super) fn folders_of(&self, pid: u32) -> super::folder::Folders {
-        let (place, _) = self.maker.as_ref().unwrap();
+        let (place, ..) = self.maker.as_ref().unwrap();
         place.folders(&Owner::of_process(Path::new("/proc"), pid).unwrap().next())
     }
 }
 
 impl Roots {
-    fn maker(&self, limits: RunLimits) -> Result<(Place, Owner), String> {
+    fn maker(&self, limits: RunLimits) -> Result<(Place, Owner, Cleanup), String> {
         let owner = Owner::this(&self.proc).ok_or("/proc does not show this process")?;
         let place = self.place(&owner)?;
-        self.remove_leftovers(&place);
+        let cleanup = Cleanup::start().map_err(|error| format!("no thread for groups: {error}"))?;
+        self.remove_leftovers(&place, &cleanup);
         let trial = place.folders(&owner.next());
         let made = trial.make(limits);
-        trial.remove();
+        cleanup.remove(trial);
         made.map_err(|error| error.to_string())?;
-        Ok((place, owner))
+        Ok((place, owner, cleanup))
     }
 
     /// Returns where groups can be made, by the files that are there.
@@ -125,12 +127,12 @@ impl Roots {
     }
 
     /// Removes the groups of processes that ended, with their members.
-    fn remove_leftovers(&self, place: &Place) {
+    fn remove_leftovers(&self, place: &Place, cleanup: &Cleanup) {
         for parent in place.parents() {
             for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
                 let name = entry.file_name();
                 if let Some(name) = name.to_str().filter(|name| is_left_over(name, &self.proc)) {
-                    place.folders(name).remove();
+                    cleanup.remove(place.folders(name));
                 }
             }
         }

@@ -2,29 +2,29 @@
 
 use std::{
     collections::HashSet,
-    fs, io,
+    fmt, fs, io,
     io::Write as _,
     path::{Path, PathBuf},
-    thread,
-    time::Duration,
 };
 
 use rustix::{
     io::Errno,
-    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
+    process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal},
 };
 
 use crate::sandbox::limits::RunLimits;
 
 /// Passes over the members of a group that is killed. Two suffice, because it cannot grow meanwhile.
 const KILL_PASSES: u32 = 100;
-/// Attempts to remove a group, whose members need a moment to end.
-const REMOVE_ATTEMPTS: u32 = 1_000;
-/// Time between two of them.
-const REMOVE_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Bytes below its limit from which a group counts as full: no more than the kernel allocates at once.
 const MAX_ALLOCATION: u64 = 1 << 20;
+
+/// Lists the threads of a group of version 1.
+const THREADS: &str = "tasks";
+/// Stands for the thread that writes it.
+/// Any other number makes the kernel wait until every processor has passed a quiet point, which takes milliseconds.
+const THIS_THREAD: &[u8] = b"0";
 
 /// Where groups are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,11 +36,30 @@ pub(super) enum Place {
 }
 
 /// The folders of a group.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Folders {
     is_v2: bool,
     memory: PathBuf,
     pids: PathBuf,
+}
+
+/// The way of a thread into a group of one hierarchy and back.
+#[derive(Debug)]
+pub(super) struct Door {
+    inside: fs::File,
+    outside: fs::File,
+}
+
+impl Door {
+    /// Moves this thread into the group.
+    pub(super) fn enter(&self) -> io::Result<()> {
+        (&self.inside).write_all(THIS_THREAD)
+    }
+
+    /// Moves this thread back.
+    pub(super) fn leave(&self) -> io::Result<()> {
+        (&self.outside).write_all(THIS_THREAD)
+    }
 }
 
 /// Counters of a group.
@@ -118,6 +137,18 @@ impl Folders {
         self.all().try_for_each(|folder| write(folder, "cgroup.procs", &pid.as_raw_nonzero().to_string()))
     }
 
+    /// Opens the way of a thread into the group and back to the group around it.
+    /// `None` if threads do not move alone, as in version 2, or may not move back.
+    pub(super) fn doors(&self) -> Option<Vec<Door>> {
+        if self.is_v2 {
+            return None;
+        }
+        let open = |folder: &Path| fs::OpenOptions::new().write(true).open(folder.join(THREADS)).ok();
+        self.all()
+            .map(|folder| Some(Door { inside: open(folder)?, outside: open(folder.parent()?)? }))
+            .collect()
+    }
+
     /// Reads the counters. One that the kernel does not have stays 0.
     pub(super) fn counters(&self) -> Counters {
         let refused = value(&self.pids, "pids.events", "max");
@@ -154,8 +185,9 @@ impl Folders {
         // A group that may not grow ends with the members that are listed now.
         let is_closed = write(&self.pids, "pids.max", "0").is_ok();
         for _ in 0..KILL_PASSES {
-            for pid in &members {
-                self.kill_member(*pid);
+            // A shell whose child ends first would go on to its next command.
+            for signal in [Signal::STOP, Signal::KILL] {
+                members.iter().for_each(|pid| self.send(*pid, signal));
             }
             killed.extend(members);
             members = new(&killed);
@@ -175,53 +207,42 @@ impl Folders {
         }
     }
 
-    /// Kills a process if it is still a member.
-    fn kill_member(&self, pid: Pid) {
+    /// Sends a signal to a process if it is still a member.
+    fn send(&self, pid: Pid, signal: Signal) {
         // The id may belong to another process by now. The descriptor stays with the one that is checked.
         let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { return };
         let groups = fs::read_to_string(format!("/proc/{}/cgroup", pid.as_raw_nonzero())).unwrap_or_default();
         let name = self.pids.file_name().unwrap_or_default();
         let is_member = groups.lines().any(|line| Path::new(line).file_name() == Some(name));
         if is_member {
-            let _ = pidfd_send_signal(process, Signal::KILL);
+            let _ = pidfd_send_signal(process, signal);
         }
     }
 
     /// Returns the processes of the group.
+    /// This one is never among them, though a thread of it may be in the group.
     pub(super) fn members(&self) -> Vec<Pid> {
         let text = fs::read_to_string(self.pids.join("cgroup.procs")).unwrap_or_default();
-        text.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?)).collect()
+        let listed = text.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?));
+        listed.filter(|pid| *pid != getpid()).collect()
     }
 
-    /// Kills the members and removes the group.
-    /// What the kernel does not remove at once is removed in the background.
-    pub(super) fn remove(self) {
+    /// Kills the members and removes the folders. Returns whether none is left.
+    /// The members need a moment to end, so the first attempt may leave them.
+    pub(super) fn is_removed(&self) -> bool {
         let _ = self.kill();
-        if self.is_removed() {
-            return;
-        }
-        let removing = move || {
-            for _ in 0..REMOVE_ATTEMPTS {
-                if self.is_removed() {
-                    return;
-                }
-                let _ = self.kill();
-                thread::sleep(REMOVE_INTERVAL);
-            }
-            tracing::warn!(group = %self.pids.display(), "a control group could not be removed");
-        };
-        // Without a thread the next start removes it.
-        let _ = thread::Builder::new().name("removes-a-group".into()).spawn(removing);
-    }
-
-    /// Removes the folders. Returns whether none is left.
-    fn is_removed(&self) -> bool {
         let is_gone = |folder: &Path| match fs::remove_dir(folder) {
             Ok(()) => true,
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         };
         // Not `all`, which would stop at the first one.
         self.all().filter(|folder| !is_gone(folder)).count() == 0
+    }
+}
+
+impl fmt::Display for Folders {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.pids.display().fmt(out)
     }
 }
 
@@ -283,8 +304,9 @@ mod tests {
         let place = Place::V1 { memory: parent.path().join("memory"), pids: parent.path().join("pids") };
         let folders = place.folders("group");
         fs::create_dir_all(&folders.pids).unwrap();
-        // This process is listed, but its groups do not have the name, so it is spared.
-        fs::write(folders.pids.join("cgroup.procs"), std::process::id().to_string()).unwrap();
+        // The parent is listed, but its groups do not have the name, so it is spared.
+        let listed = std::os::unix::process::parent_id().to_string();
+        fs::write(folders.pids.join("cgroup.procs"), listed).unwrap();
         for (limits, expected) in [(LIMITS, "32"), (RunLimits { processes: None, ..LIMITS }, "max")] {
             fs::write(folders.pids.join("pids.max"), "0").unwrap();
             assert!(folders.kill());

@@ -6,7 +6,6 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
-    thread,
     time::Duration,
 };
 
@@ -15,7 +14,8 @@ use rustix::process::Pid;
 use tokio::{task::spawn_blocking, time::sleep};
 
 use super::{
-    folder::{Counters, Folders, Place},
+    cleanup::Cleanup,
+    folder::{Counters, Door, Folders, Place},
     name::Owner,
 };
 use crate::sandbox::limits::RunLimits;
@@ -36,6 +36,7 @@ pub(crate) struct RunGroup {
     place: Place,
     owner: Owner,
     limits: RunLimits,
+    cleanup: Cleanup,
     state: Mutex<State>,
 }
 
@@ -53,7 +54,7 @@ struct State {
 pub(crate) struct Membership(Arc<Member>);
 
 #[derive(Debug)]
-struct Member {
+pub(super) struct Member {
     group: Arc<RunGroup>,
     folders: Folders,
     /// The counters at its start.
@@ -64,9 +65,20 @@ struct Member {
     is_over: AtomicBool,
 }
 
+/// The way of a thread into the group of a run, where it starts a program and comes back.
+/// Has the lock of the group, so that no other thread replaces the group or kills its members meanwhile.
+#[derive(Debug)]
+pub(crate) struct Entrance<'a> {
+    group: &'a Arc<RunGroup>,
+    state: MutexGuard<'a, State>,
+    folders: Folders,
+    doors: Vec<Door>,
+    before: Counters,
+}
+
 impl RunGroup {
-    pub(super) fn new(place: Place, owner: Owner, limits: RunLimits) -> Self {
-        Self { place, owner, limits, state: Mutex::default() }
+    pub(super) fn new(place: Place, owner: Owner, limits: RunLimits, cleanup: Cleanup) -> Self {
+        Self { place, owner, limits, cleanup, state: Mutex::default() }
     }
 
     /// Makes a program a member that was started and waits for its first input.
@@ -77,22 +89,37 @@ impl RunGroup {
 
     fn add(self: Arc<Self>, pid: Pid) -> io::Result<Membership> {
         let mut state = self.state();
+        let folders = self.current(&mut state)?;
+        let before = folders.counters();
+        folders.add(pid)?;
+        state.members += 1;
+        drop(state);
+        Ok(Membership::new(self, folders, before))
+    }
+
+    /// Opens the way of this thread into the group. The thread may give up its rights afterwards.
+    /// `None` if programs join the group after their start only.
+    pub(crate) fn entrance(self: &Arc<Self>) -> Option<Entrance<'_>> {
+        let mut state = self.state();
+        let folders = self.current(&mut state).ok()?;
+        let doors = folders.doors()?;
+        let before = folders.counters();
+        Some(Entrance { group: self, state, folders, doors, before })
+    }
+
+    /// Returns the group, which is made if there is none.
+    fn current(&self, state: &mut State) -> io::Result<Folders> {
         let max_ended = self.limits.processes.filter(|_| state.members == 0).map(|max| max / ENDED_SHARE);
         let is_used_up = |folders: &mut Folders| max_ended.is_some_and(|max| folders.charged() > max);
         if let Some(used_up) = state.folders.take_if(is_used_up) {
-            used_up.remove();
+            self.cleanup.remove(used_up);
         }
         let folders = match &state.folders {
             Some(folders) => folders.clone(),
             None => self.made()?,
         };
         state.folders = Some(folders.clone());
-        folders.add(pid)?;
-        state.members += 1;
-        drop(state);
-        let before = folders.counters();
-        let (is_killed, is_over) = (AtomicBool::default(), AtomicBool::default());
-        Ok(Membership(Arc::new(Member { group: self, folders, before, is_killed, is_over })))
+        Ok(folders)
     }
 
     /// Makes a group. One without its limits is removed, and no program joins it.
@@ -101,7 +128,7 @@ impl RunGroup {
         match new.make(self.limits) {
             Ok(()) => Ok(new),
             Err(error) => {
-                new.remove();
+                self.cleanup.remove(new);
                 Err(error)
             }
         }
@@ -112,16 +139,37 @@ impl RunGroup {
     }
 }
 
+impl Entrance<'_> {
+    /// Starts a program in the group.
+    pub(crate) fn start<T>(mut self, spawn: impl FnOnce() -> io::Result<T>) -> io::Result<(T, Membership)> {
+        let entered = self.doors.iter().try_for_each(Door::enter);
+        let started = entered.and_then(|()| spawn());
+        for door in &self.doors {
+            if let Err(error) = door.leave() {
+                tracing::warn!(%error, "a thread stays in a control group until its program ends");
+            }
+        }
+        let started = started?;
+        self.state.members += 1;
+        Ok((started, Membership::new(Arc::clone(self.group), self.folders, self.before)))
+    }
+}
+
 impl Drop for RunGroup {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(folders) = state.folders.take() {
-            in_background(move || folders.clone().remove());
+            self.cleanup.remove(folders);
         }
     }
 }
 
 impl Membership {
+    fn new(group: Arc<RunGroup>, folders: Folders, before: Counters) -> Self {
+        let (is_killed, is_over) = (AtomicBool::default(), AtomicBool::default());
+        Self(Arc::new(Member { group, folders, before, is_killed, is_over }))
+    }
+
     /// Waits until the members of the group have reached a limit that ends them, and kills all.
     pub(crate) async fn watch(&self) {
         loop {
@@ -153,8 +201,7 @@ impl Membership {
 impl Drop for Membership {
     fn drop(&mut self) {
         if !self.0.is_over.load(Ordering::Relaxed) {
-            let member = Arc::clone(&self.0);
-            in_background(move || member.leave());
+            self.0.group.cleanup.end(Arc::clone(&self.0));
         }
     }
 }
@@ -169,7 +216,7 @@ impl Member {
     }
 
     /// Ends the membership once. The last one kills the members that are left.
-    fn leave(&self) {
+    pub(super) fn leave(&self) {
         // The lock keeps a new member from joining a group that is being killed.
         let mut state = self.group.state();
         if self.is_over.swap(true, Ordering::Relaxed) {
@@ -201,14 +248,6 @@ impl Member {
 
     fn counted(&self) -> Counters {
         self.folders.counters().since(self.before)
-    }
-}
-
-/// Does work that blocks in a thread of its own, and here only where none can be started.
-fn in_background(work: impl Fn() + Clone + Send + 'static) {
-    let thread = thread::Builder::new().name("ends-a-group".into());
-    if thread.spawn(work.clone()).is_err() {
-        work();
     }
 }
 
@@ -292,7 +331,7 @@ mod tests {
         until(|| !folders.exists());
     }
 
-    /// The members of a program whose command broke off end too.
+    /// The members of a program end too if its command broke off.
     #[tokio::test]
     async fn dropped_membership_kills_survivors() {
         let Some(groups) = groups() else { return };
@@ -357,19 +396,49 @@ mod tests {
         }
     }
 
+    /// The thread that starts a program from inside is outside afterwards.
+    #[test]
+    fn program_starts_in_its_group() {
+        let Some(groups) = groups().filter(|groups| groups.version() == Cgroup::V1) else { return };
+        let group = groups.of_run().unwrap();
+        let place = || fs::read_to_string("/proc/thread-self/cgroup").unwrap();
+        let outside = place();
+        let entrance = group.entrance().unwrap();
+        let folders = entrance.folders.clone();
+        let (mut child, membership) = entrance
+            .start(|| {
+                assert_ne!(place(), outside);
+                // Only the thread is in the group, which a kill spares.
+                assert!(folders.members().is_empty());
+                Ok(waiting())
+            })
+            .unwrap();
+        assert_eq!(place(), outside);
+        assert_eq!(folders.members(), [pid_of(&child)]);
+        writeln!(child.stdin.as_mut().unwrap()).unwrap();
+        until(|| folders.members().len() == 2);
+        drop(membership);
+        assert!(!child.wait().unwrap().success());
+        until(|| group.state().members == 0);
+        // A start that fails leaves nothing.
+        let failed = group.entrance().unwrap().start(|| Err::<(), _>(io::Error::other("full")));
+        assert_eq!(failed.unwrap_err().to_string(), "full");
+        assert_eq!((place(), group.state().members), (outside, 0));
+    }
+
     #[test]
     fn group_without_its_limits_is_not_joined() {
         let parent = tempfile::tempdir().unwrap();
         let place = Place::V2(parent.path().to_owned());
         let owner = Owner::this(std::path::Path::new("/proc")).unwrap();
         // A plain folder has no files of limits.
-        let group = Arc::new(RunGroup::new(place, owner, LIMITS));
+        let group = Arc::new(RunGroup::new(place, owner, LIMITS, Cleanup::start().unwrap()));
         let this = Pid::from_raw(std::process::id().cast_signed()).unwrap();
         for _ in 0..2 {
             let error = Arc::clone(&group).add(this).unwrap_err().to_string();
             assert!(error.contains("pids.max"), "{error}");
             assert!(group.state().folders.is_none());
-            assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+            until(|| fs::read_dir(parent.path()).unwrap().count() == 0);
         }
     }
 

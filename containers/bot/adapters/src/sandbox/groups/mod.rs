@@ -1,9 +1,11 @@
 //! Control groups: the memory and the processes of a run as a whole (docs/decisions/0029).
 //!
 //! `find` decides once, at the start, where groups can be made. A run has one group, which is made by its first command.
-//! A program joins before it becomes a command (`member`), so its descendants are members too. They are killed with the
-//! last command in the group, and the group is removed with the run.
+//! A program is a member before it becomes a command (`member`), so its descendants are members too: it is started from
+//! inside, or joins while it waits. They are killed with the last command in the group, and the group is removed with the
+//! run (`cleanup`).
 
+mod cleanup;
 mod find;
 mod folder;
 mod member;
@@ -11,4 +13,4 @@ mod name;
 
 pub(super) use find::Groups;
 
-pub(crate) use member::{Membership, RunGroup};
+pub(crate) use member::{Entrance, Membership, RunGroup};
