@@ -36,12 +36,13 @@ pub struct AutoOnboarding {
     attempts: Mutex<HashMap<Resource, Attempt>>,
 }
 
-/// An attempt of this process.
-enum Attempt {
-    /// It is in progress, or was accepted.
-    Requested,
-    /// It was rejected for this reason. The next run repeats it.
-    Rejected(String),
+/// What this process attempted for a repository.
+#[derive(Default)]
+struct Attempt {
+    /// One is in progress, or was accepted.
+    is_requested: bool,
+    /// Why the last one was rejected. The next run repeats it, and others name the reason meanwhile.
+    rejection: Option<String>,
 }
 
 impl AutoOnboarding {
@@ -61,19 +62,21 @@ impl AutoOnboarding {
             return None;
         }
         let name = &repository.name;
-        Some(match self.attempts().get(resource) {
-            Some(Attempt::Rejected(reason)) => format!("{name} has no resident: {reason}"),
-            Some(Attempt::Requested) | None => {
-                format!("a resident of {name} is being prepared, and later threads start in it")
-            }
+        let attempts = self.attempts();
+        Some(match attempts.get(resource).and_then(|attempt| attempt.rejection.as_ref()) {
+            Some(reason) => format!("{name} has no resident: {reason}"),
+            None => format!("a resident of {name} is being prepared, and later threads start in it"),
         })
     }
 
     /// Onboards a repository in the background. `tree` is a clone of it.
     pub(super) fn begin(self: &Arc<Self>, resource: Resource, tree: Arc<dyn Workspace>) {
-        if let Some(Attempt::Requested) = self.attempts().insert(resource.clone(), Attempt::Requested) {
+        let mut attempts = self.attempts();
+        let attempt = attempts.entry(resource.clone()).or_default();
+        if std::mem::replace(&mut attempt.is_requested, true) {
             return;
         }
+        drop(attempts);
         let own = Arc::clone(self);
         tokio::spawn(async move {
             let onboarded = own.onboard(&resource, &*tree).await;
@@ -83,7 +86,8 @@ impl AutoOnboarding {
                 Ok(()) => tracing::info!(resource = resource.as_str(), "repository onboarded automatically"),
                 Err(reason) => {
                     tracing::warn!(resource = resource.as_str(), %reason, "repository not onboarded");
-                    own.attempts().insert(resource, Attempt::Rejected(reason));
+                    let attempt = Attempt { is_requested: false, rejection: Some(reason) };
+                    own.attempts().insert(resource, attempt);
                 }
             }
         });
