@@ -245,11 +245,6 @@ impl<S: Sql> Store<S> {
         Ok(count.and_then(|count| u32::try_from(count).ok()).unwrap_or_default())
     }
 
-    /// Forgets all checkpoints: their mirror is discarded.
-    pub(crate) fn forget_checkpoints(&self) -> Result<(), Fault> {
-        Ok(self.sql.execute("DELETE FROM checkpoints", &[])?)
-    }
-
     /// Remembers an archive before its upload.
     pub(crate) fn begin_backup(&self, id: &BackupId) -> Result<(), Fault> {
         self.add_backup(id, "")

@@ -97,7 +97,6 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             discards: Discards {
                 snapshot,
                 backup_objects: u32::try_from(backup_objects).unwrap_or(u32::MAX),
-                checkpoints: self.store.checkpoint_count()?,
             },
             reprovision: Reprovision {
                 default_ref: record.default_ref.clone(),
@@ -106,13 +105,13 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             keeps: Keeps {
                 registry_record: true,
                 thread_bindings: u32::try_from(self.store.bindings()?.len()).unwrap_or(u32::MAX),
+                checkpoints: self.store.checkpoint_count()?,
             },
             backup_objects_deleted: None,
             state: None,
         };
         if !dry_run {
             let effects = self.feed(Input::Rebuild).await?;
-            self.store.forget_checkpoints()?;
             plan.backup_objects_deleted = Some(effects.backups_deleted);
             plan.state = Some(StateWord::Onboarding);
         }

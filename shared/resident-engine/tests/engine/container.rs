@@ -84,6 +84,10 @@ impl Container {
                 self.remove(path);
                 Answer::Done
             }
+            Operation::SetMirrorAside => {
+                self.remove(MIRROR);
+                Answer::Done
+            }
             Operation::CheckTree { tree, tip } => {
                 let found = self.trees.get(tree);
                 let check = found.map(|found| TreeCheck {

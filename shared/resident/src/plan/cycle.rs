@@ -44,7 +44,6 @@ pub struct CycleContext<'a> {
 pub fn cycle_step(step: Step, context: &CycleContext<'_>, budget_ms: i64) -> Option<Vec<PlanStep>> {
     let root = |operation| vec![PlanStep::root(step.as_str(), operation).within(budget_ms)];
     let locked = |operation| vec![PlanStep::root(step.as_str(), operation).within(budget_ms).locked()];
-    let remove = |path: &str| Operation::RemoveTree { path: path.to_owned() };
     Some(match step {
         // The object mints the token; the container takes no part.
         Step::Mint => Vec::new(),
@@ -53,9 +52,13 @@ pub fn cycle_step(step: Step, context: &CycleContext<'_>, budget_ms: i64) -> Opt
         Step::UnmountRestores => root(Operation::Unmount),
         // Trees of threads stay.
         Step::CleanWorkspace | Step::CleanBeforeRestore => {
-            let clean = |path| PlanStep::root(step.as_str(), remove(path)).within(budget_ms).locked();
-            let unmark = Operation::Unmark { has_deps: true };
-            vec![PlanStep::root(step.as_str(), unmark), clean(MIRROR), clean(CHECKOUT)]
+            let root = |operation| PlanStep::root(step.as_str(), operation).within(budget_ms);
+            let checkout = Operation::RemoveTree { path: CHECKOUT.to_owned() };
+            vec![
+                root(Operation::Unmark { has_deps: true }),
+                root(Operation::SetMirrorAside).locked(),
+                root(checkout).locked(),
+            ]
         }
         Step::GitSetup => {
             root(Operation::MakeDir { path: STATE.to_owned(), mode: STATE_MODE, owner: User::ROOT })
@@ -67,7 +70,8 @@ pub fn cycle_step(step: Step, context: &CycleContext<'_>, budget_ms: i64) -> Opt
             locked(remote_git("/", &args, context.has_token))
         }
         Step::LockMirror => {
-            root(Operation::MakeDir { path: MIRROR.to_owned(), mode: MIRROR_MODE, owner: User::ROOT })
+            let lock = Operation::MakeDir { path: MIRROR.to_owned(), mode: MIRROR_MODE, owner: User::ROOT };
+            vec![adopt_checkpoints(), PlanStep::root(step.as_str(), lock).within(budget_ms)]
         }
         Step::DetectDefaultBranch => root(git(MIRROR, &["symbolic-ref", "--short", "HEAD"])),
         Step::Fetch => locked(remote_git(MIRROR, &["fetch", "--prune", "origin"], context.has_token)),
@@ -110,11 +114,17 @@ pub fn cycle_step(step: Step, context: &CycleContext<'_>, budget_ms: i64) -> Opt
         }
         Step::RestoreCheckout => {
             let backup = context.snapshot?.checkout_backup_id.clone();
-            locked(Operation::Extract { backup, path: CHECKOUT.to_owned() })
+            let extract = Operation::Extract { backup, path: CHECKOUT.to_owned() };
+            vec![adopt_checkpoints(), PlanStep::root(step.as_str(), extract).within(budget_ms).locked()]
         }
         Step::AdoptDeps => root(Operation::AdoptDeps { key: context.key?.clone(), backup: None }),
         Step::Mark => root(Operation::Mark { sha: context.sha?.clone(), key: context.key?.clone() }),
     })
+}
+
+/// Returns the step after a new mirror is complete. An attempt that ends before it sets no other mirror aside.
+fn adopt_checkpoints() -> PlanStep {
+    PlanStep::root("adopt-checkpoints", Operation::AdoptCheckpoints).within(FETCH_TIMEOUT_MS).locked()
 }
 
 fn checkout_clone(context: &CycleContext<'_>, budget_ms: i64) -> Option<Vec<PlanStep>> {

@@ -202,6 +202,10 @@ pub enum Operation {
         /// Folder.
         path: String,
     },
+    /// Set the mirror aside, for its checkpoints.
+    SetMirrorAside,
+    /// Bring the checkpoints of the mirror that was set aside into the new one, as far as they can be read.
+    AdoptCheckpoints,
     /// Read the markers, the free space and the state of all trees.
     Inspect,
     /// Remove markers.

@@ -357,9 +357,6 @@ pub struct Discards {
     pub snapshot: Option<Snapshot>,
     /// Number of its objects.
     pub backup_objects: u32,
-    /// Checkpoints that the mirror had. An older object reports none.
-    #[serde(default)]
-    pub checkpoints: u32,
 }
 
 /// How a rebuild provisions.
@@ -380,6 +377,9 @@ pub struct Keeps {
     pub registry_record: bool,
     /// Bindings.
     pub thread_bindings: u32,
+    /// Checkpoints, as far as the container still has the mirror with them. An older object reports none.
+    #[serde(default)]
+    pub checkpoints: u32,
 }
 
 /// Returns the document of a rejected attach.

@@ -1,5 +1,6 @@
 //! The operations of steps, one per file.
 
+mod aside;
 mod beside;
 mod builds;
 mod check;

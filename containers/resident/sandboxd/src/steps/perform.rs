@@ -4,8 +4,8 @@ use ars_resident::daemon::{Answer, Job};
 use ars_resident::plan::{Operation, User};
 
 use super::{
-    builds, check, checkpoint, command, credential, deps, files, folders, git_step, inspect, kill, markers,
-    snapshot, spare, transfer, trash,
+    aside, builds, check, checkpoint, command, credential, deps, files, folders, git_step, inspect, kill,
+    markers, snapshot, spare, transfer, trash,
 };
 use crate::{failure::Result, step::StepContext};
 
@@ -39,6 +39,8 @@ pub(crate) async fn perform(step: &StepContext<'_>) -> Result<Answer> {
         Operation::SendCommit { tree, sha, name } => transfer::send(step, tree, sha, name).await,
         Operation::KillUser { user } => kill::user(step, User::pool(*user)).await,
         Operation::KillIn { path } => kill::folder(step, path).await,
+        Operation::SetMirrorAside => aside::set(step).await,
+        Operation::AdoptCheckpoints => aside::adopt(step).await,
         Operation::Inspect => inspect::inspect(step).await,
         Operation::Unmark { has_deps } => markers::unmark(step, *has_deps),
         Operation::Mark { sha, key } => markers::mark(step, sha, key),

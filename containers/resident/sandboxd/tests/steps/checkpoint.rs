@@ -77,6 +77,42 @@ async fn repeated_checkpoint_is_the_same_and_survives_a_fetch() {
     }
 }
 
+/// A rebuild makes another mirror, which an interrupted one does not change.
+#[tokio::test]
+async fn next_mirror_has_the_checkpoints_that_can_be_read() {
+    for world in World::all() {
+        let provisioned = world.provision().await;
+        let (key, user) = (thread("load:1"), pool(0));
+        world.attach(&provisioned, &key, user, TreeDecision::Create).await;
+        let mut saved = Vec::new();
+        for number in 1..3 {
+            world.exec(&key, user, &format!("echo {number} > new.txt"), 10_000).await;
+            saved.push(save(&world).await.unwrap());
+        }
+        let (origin, mirror) = (world.origin(), world.real("/workspace/mirror"));
+        let context = CycleContext { origin: &origin, ..CycleContext::default() };
+        let cycle = async |steps: &[Step]| {
+            for step in steps {
+                world.cycle(*step, &context).await.unwrap();
+            }
+            git(&mirror, &["for-each-ref", "--format=%(refname) %(objectname)", "refs/ars"])
+        };
+        let named = |saved: &[SavedCheckpoint]| -> String {
+            saved.iter().map(|saved| format!("{} {}\n", saved.git_ref, saved.sha)).collect()
+        };
+        let begun = [Step::CleanWorkspace, Step::Clone];
+        assert_eq!(cycle(&begun).await, "");
+        assert_eq!(cycle(&[&begun[..], &[Step::LockMirror]].concat()).await, named(&saved));
+        assert!(!world.real("/workspace/.resident/earlier-mirror").exists());
+        git(&mirror, &["fsck", "--full", "--strict"]);
+        // The tree of the first one is gone, and the file of the second one still there.
+        let tree = git(&mirror, &["rev-parse", &format!("{}^{{tree}}", saved[0].sha)]);
+        let (folder, name) = tree.trim().split_at(2);
+        fs::remove_file(mirror.join("objects").join(folder).join(name)).unwrap();
+        assert_eq!(cycle(&[&begun[..], &[Step::LockMirror]].concat()).await, named(&saved[1..]));
+    }
+}
+
 /// Returns the number of objects that quick checkpoints made beside those of the tree's repository.
 fn quick_objects(world: &World) -> usize {
     let repository = world.tree(&thread("load:1")).join(".git");

@@ -59,8 +59,11 @@ impl Command for Rebuild {
             head,
             format!("- state before: {}{reason}", plan.from.state.as_str()),
             format!("- discarded backup objects: {}", plan.discards.backup_objects),
-            format!("- discarded checkpoints of threads: {}", plan.discards.checkpoints),
             format!("- kept thread bindings: {}", plan.keeps.thread_bindings),
+            format!(
+                "- kept checkpoints of threads, if the container still has its mirror: {}",
+                plan.keeps.checkpoints
+            ),
         ]
         .join("\n")
     }

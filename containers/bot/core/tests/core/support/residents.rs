@@ -197,12 +197,12 @@ impl Residents for MemoryResidents {
             resource: request.resource.clone(),
             dry_run: request.dry_run,
             from: status(&row),
-            discards: Discards { snapshot: None, backup_objects: 4, checkpoints: 2 },
+            discards: Discards { snapshot: None, backup_objects: 4 },
             reprovision: Reprovision {
                 default_ref: row.record.default_ref.clone(),
                 provisioning_timeout_ms: row.record.provisioning_timeout_ms,
             },
-            keeps: Keeps { registry_record: true, thread_bindings: 2 },
+            keeps: Keeps { registry_record: true, thread_bindings: 2, checkpoints: 2 },
             backup_objects_deleted: (!request.dry_run).then_some(4),
             state: (!request.dry_run).then_some(StateWord::Onboarding),
         })
