@@ -1,9 +1,14 @@
 //! The lifecycle of the measured resident: onboarding, refreshes, a restore.
 
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use ars_bot_adapters::residents::{PROBE_TIMEOUT, ResidentCall, ResidentTransport};
 use ars_bot_ports::Residents;
+use ars_resident::layout::TRASH;
 use ars_resident::wire::{EngineView, Live, Route};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -49,6 +54,15 @@ async fn until(residents: &dyn Residents, what: &str, condition: impl Fn(&Engine
 /// Waits for a spare tree.
 pub async fn until_spare(residents: &dyn Residents) {
     until(residents, "a spare tree", |view| view.has_spare).await;
+}
+
+/// Waits until the trees that the earlier round removed are deleted.
+pub async fn until_no_trash(data: &Path) {
+    let slug = RESOURCE.trim_start_matches("repo:");
+    let trash = data.join("residents").join(slug).join(TRASH.trim_start_matches('/'));
+    while fs::read_dir(&trash).unwrap().next().is_some() {
+        tokio::time::sleep(POLL).await;
+    }
 }
 
 async fn until_warm(residents: &dyn Residents) {
@@ -111,7 +125,7 @@ pub async fn refresh(residents: &dyn Residents, transport: &dyn ResidentTranspor
         let start = Instant::now();
         debug(transport, "refresh-now").await;
         let done = until(residents, "a refresh", |view| is_warm(view) && view.last_refresh_at != before);
-        let mut attaches = Samples::default();
+        let [mut attaches, mut clones] = [(); 2].map(|()| Samples::default());
         let attaching = async {
             for number in 0.. {
                 let thread = format!("refresh:{name}.{number}").replace('+', "-");
@@ -119,7 +133,8 @@ pub async fn refresh(residents: &dyn Residents, transport: &dyn ResidentTranspor
                 if matches!(found, Ok(Attached::Yes | Attached::Spare)) {
                     detach(residents, &thread).await.unwrap();
                 }
-                attaches.note((time, found));
+                let samples = if matches!(found, Ok(Attached::Yes)) { &mut clones } else { &mut attaches };
+                samples.note((time, found));
                 tokio::time::sleep(POLL).await;
             }
         };
@@ -129,6 +144,7 @@ pub async fn refresh(residents: &dyn Residents, transport: &dyn ResidentTranspor
         }
         Samples::of(start.elapsed()).print(0, name);
         attaches.print(0, &format!("attach, {name}"));
+        clones.print(0, &format!("attach, clone, {name}"));
     }
 }
 

@@ -72,6 +72,7 @@ async fn load(residents: &dyn Residents, data: &Path, count: usize, rounds: usiz
     let mut peak = 0;
     for round in 0..rounds {
         let names: Vec<String> = (0..count).map(|number| format!("load:{count}.{round}.{number}")).collect();
+        lifecycle::until_no_trash(data).await;
         lifecycle::until_spare(residents).await;
         let found = join_all(names.iter().map(|name| timed(attach(residents, name)))).await;
         let is_attached = |found: &Result<Attached, _>| matches!(found, Ok(Attached::Yes | Attached::Spare));
