@@ -1,16 +1,17 @@
-//! Loose objects of a quick checkpoint: their check, and their way into the mirror.
+//! Loose objects of a quick checkpoint: their check, their way into the mirror, and their name.
 //!
 //! The user of the tree controls their files, so a copy is checked against its id and written anew. Not here: whether
 //! the objects are complete.
 
 use std::{
     collections::HashSet,
-    fs::{self, Permissions},
+    fs::{self, File, Permissions},
     io::{self, Read as _, Write as _},
     os::unix::fs::PermissionsExt as _,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
+use ars_resident::names::Sha;
 use ars_resident::saved_work::{SEARCHED_MAX_BYTES, secret_in};
 use cap_std::fs::Dir;
 use flate2::bufread::ZlibDecoder;
@@ -32,6 +33,8 @@ const HEAD_MAX_BYTES: usize = 64;
 const FOLDER_DIGITS: usize = 2;
 /// Permissions of an object in the mirror.
 const OBJECT_MODE: u32 = 0o444;
+/// Permissions of a ref in the mirror.
+const REF_MODE: u32 = 0o644;
 
 /// An object that the mirror may have.
 pub(super) struct Loose {
@@ -100,9 +103,9 @@ fn harmless(id: &str, compressed: &[u8]) -> Option<Kind> {
     (size.parse() == Ok(body.len()) && is_plain).then_some(kind)
 }
 
-/// Writes objects to the mirror. One that it has stays.
-pub(super) fn adopt(mirror: &Path, objects: &[Loose]) -> io::Result<()> {
-    let all = mirror.join("objects");
+/// Writes objects to the mirror, and returns their files. One that it has stays.
+pub(super) fn adopt(mirror: &Path, objects: &[Loose]) -> io::Result<Vec<PathBuf>> {
+    let (all, mut written) = (mirror.join("objects"), Vec::new());
     for Loose { id, compressed, .. } in objects {
         let (start, rest) = id.split_at(FOLDER_DIGITS);
         let place = all.join(start).join(rest);
@@ -117,8 +120,38 @@ pub(super) fn adopt(mirror: &Path, objects: &[Loose]) -> io::Result<()> {
             .tempfile_in(all.join(start))?;
         file.write_all(compressed)?;
         file.persist(&place)?;
+        written.push(place);
     }
-    Ok(())
+    Ok(written)
+}
+
+/// Names a complete commit of the mirror, and returns the file. The name must be new.
+///
+/// Without git, because its start costs more than everything else here, and it waits for the disk.
+pub(super) fn name(mirror: &Path, git_ref: &str, commit: &Sha) -> io::Result<PathBuf> {
+    // Git would refuse it.
+    if git_ref.contains("..") || git_ref.contains("/.") {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let place = mirror.join(git_ref);
+    fs::create_dir_all(place.parent().unwrap_or(mirror))?;
+    // Git removes abandoned files with this name.
+    let mut file = tempfile::Builder::new()
+        .prefix("tmp_ref_")
+        .permissions(Permissions::from_mode(REF_MODE))
+        .tempfile_in(mirror.join("objects"))?;
+    writeln!(file, "{commit}")?;
+    file.persist_noclobber(&place)?;
+    Ok(place)
+}
+
+/// Writes files of the mirror to the disk, in this order. The checkpoint does not wait for it.
+pub(super) fn flush(files: &[PathBuf]) {
+    for file in files {
+        if let Err(error) = File::open(file).and_then(|file| file.sync_data()) {
+            tracing::warn!(%error, "a part of a checkpoint is not on the disk yet");
+        }
+    }
 }
 
 #[cfg(test)]

@@ -7,13 +7,14 @@
 use std::{fs, path::Path};
 
 use ars_resident::layout::MIRROR;
+use ars_resident::names::Sha;
 use ars_resident::plan::User;
 use ars_resident::saved_work::MESSAGE;
 use cap_std::fs::Dir;
 
 use super::{beside, loose, transfer};
 use crate::{
-    failure::{Context as _, Result},
+    failure::{Context as _, Result, invalid},
     footprint::{Footprint, Watched},
     git::GitCall,
     kept::{Attached, Kept, Known, Objects, Saved},
@@ -39,8 +40,6 @@ for sha; do parents="$parents -p $sha"; done
 const OUTPUT_MAX: usize = 256 << 10;
 /// Most objects of quick checkpoints that follow each other.
 const ADOPTED_MAX: usize = 1_000;
-/// The name of no commit.
-const NONE: &str = "0000000000000000000000000000000000000000";
 
 /// The end of a quick checkpoint.
 pub(super) enum Quick {
@@ -148,14 +147,12 @@ async fn commit(
     let (saved, objects, is_new) = match lines.next() {
         None => (saved, objects, false),
         Some(sha) => {
-            let Some(objects) = adopt(step, objects, sha).await? else { return Ok(None) };
+            let commit = Sha::parse(sha).map_err(|error| invalid(error.to_string()))?;
             let (number, sha, tree) = (saved.number + 1, sha.to_owned(), new_tree.to_owned());
             let saved = Saved { number, sha, tree, ..saved };
-            let named = ["update-ref", &saved.git_ref(), &saved.sha, NONE];
-            GitCall::in_mirror(step.runtime, named)?
-                .run(step.runtime, &step.stop)
-                .await?
-                .succeeded(step.runtime)?;
+            let Some(objects) = adopt(step, objects, saved.git_ref(), commit).await? else {
+                return Ok(None);
+            };
             (saved, objects, true)
         }
     };
@@ -170,19 +167,28 @@ async fn commit(
     Ok(Some(Quick::Saved { last: saved, is_new }))
 }
 
-/// Brings the new objects into the mirror, and checks that the commit is complete there.
+/// Brings the new objects into the mirror, checks that the commit is complete there, and names it.
 ///
 /// Content that the repository of the tree has makes no object. Unless the mirror has it too, the commit is incomplete.
-async fn adopt(step: &StepContext<'_>, mut objects: Objects, sha: &str) -> Result<Option<Objects>> {
+async fn adopt(
+    step: &StepContext<'_>,
+    mut objects: Objects,
+    git_ref: String,
+    commit: Sha,
+) -> Result<Option<Objects>> {
     let mirror = step.runtime.places.real(MIRROR)?;
+    let place = mirror.clone();
     let adopted = step.blocking(move |stop| {
         let folder = objects.tree.open_dir(&objects.path).context("objects")?;
         let Some(found) = loose::searched(&folder, &objects.adopted, stop)? else { return Ok(None) };
-        loose::adopt(&mirror, &found).context("mirror")?;
+        let written = loose::adopt(&place, &found).context("mirror")?;
         objects.adopted.extend(found.into_iter().map(|object| object.id));
-        Ok(Some(objects))
+        Ok(Some((objects, written)))
     });
-    let Some(objects) = adopted.await? else { return Ok(None) };
-    transfer::check_complete(step, sha).await?;
+    let Some((objects, mut written)) = adopted.await? else { return Ok(None) };
+    transfer::check_complete(step, commit.as_str()).await?;
+    let named = step.blocking(move |_| loose::name(&mirror, &git_ref, &commit).context("ref"));
+    written.push(named.await?);
+    tokio::task::spawn_blocking(move || loose::flush(&written));
     Ok(Some(objects))
 }

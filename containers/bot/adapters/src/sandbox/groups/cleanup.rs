@@ -15,8 +15,8 @@ use std::{
 
 use super::{folder::Folders, member::Member};
 
-/// Time for which a group is tried to be removed. The kernel counts its members until init has reaped them.
-const REMOVE_TIME: Duration = Duration::from_secs(10);
+/// Time in which a group is removed. Its members count until init has reaped them.
+const REMOVE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time between two attempts.
 const REMOVE_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -68,7 +68,7 @@ fn work(receiver: &Receiver<Work>) {
         match received {
             Ok(Work::End(member)) => member.leave(),
             Ok(Work::Remove(folders)) if folders.is_removed() => {}
-            Ok(Work::Remove(folders)) => left.push((folders, Instant::now() + REMOVE_TIME)),
+            Ok(Work::Remove(folders)) => left.push((folders, Instant::now() + REMOVE_TIMEOUT)),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) if left.is_empty() => return,
             Err(RecvTimeoutError::Disconnected) => {
