@@ -122,7 +122,8 @@ pub fn cycle_step(step: Step, context: &CycleContext<'_>, budget_ms: i64) -> Opt
     })
 }
 
-/// Returns the step after a new mirror is complete. An attempt that ends before it sets no other mirror aside.
+/// Returns the step after a new mirror is complete.
+/// An attempt that ends before it sets no other mirror aside.
 fn adopt_checkpoints() -> PlanStep {
     PlanStep::root("adopt-checkpoints", Operation::AdoptCheckpoints).within(FETCH_TIMEOUT_MS).locked()
 }

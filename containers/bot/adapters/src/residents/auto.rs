@@ -41,7 +41,7 @@ pub struct AutoOnboarding {
 struct Attempt {
     /// One is in progress, or was accepted.
     is_requested: bool,
-    /// Why the last one was rejected. The next run repeats it, and others name the reason meanwhile.
+    /// Why the last one was rejected. The next run repeats it; until then others name the reason.
     rejection: Option<String>,
 }
 

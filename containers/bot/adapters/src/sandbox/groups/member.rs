@@ -66,7 +66,7 @@ pub(super) struct Member {
 }
 
 /// The way of a thread into the group of a run, where it starts a program and comes back.
-/// Has the lock of the group, so that no other thread replaces the group or kills its members meanwhile.
+/// Has the lock of the group, so that no other thread replaces the group or kills its members.
 #[derive(Debug)]
 pub(crate) struct Entrance<'a> {
     group: &'a Arc<RunGroup>,
