@@ -107,7 +107,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         if result.is_err() && is_fresh {
             // Nothing runs on as this user once another thread has it. A container that is gone has no processes.
             drop(Steps::new(self).run(kill(user), StepInput::None).await);
-            self.release(&holder)?;
+            self.give_back(&holder)?;
         }
         result
     }
@@ -120,6 +120,15 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             self.store.save_pool(&pool)?;
         }
         Ok(allocation)
+    }
+
+    /// Returns a holder's user to the pool. A spare tree may have waited for a free one.
+    pub(super) fn give_back(self: &Rc<Self>, holder: &Holder) -> Result<(), Fault> {
+        self.release(holder)?;
+        if self.live.borrow().spare.is_none() {
+            self.make_spare_soon();
+        }
+        Ok(())
     }
 
     /// Returns a holder's user to the pool.

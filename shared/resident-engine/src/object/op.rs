@@ -46,11 +46,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         let mut steps = Steps::new(self);
         let run = OpRun { engine: self, record: &record, command: &command, number, user };
         let result = run.run(request, started_at, &mut steps).await;
-        self.release(&holder).map_err(Error::from)?;
-        // It may have had the last free user.
-        if self.live.borrow().spare.is_none() {
-            self.make_spare_soon();
-        }
+        self.give_back(&holder).map_err(Error::from)?;
         result.map_err(|error| OpError { error, trace: steps.trace })
     }
 

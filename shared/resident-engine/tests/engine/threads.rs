@@ -430,19 +430,28 @@ fn detach_of_the_last_user_makes_a_spare_tree() {
 }
 
 #[test]
-fn operation_of_the_last_user_makes_a_spare_tree() {
-    let mut world = World::warm();
-    for number in 1..POOL_USERS_MAX {
-        world.attach(&format!("load:{number}"), main_ref());
+fn returned_last_user_makes_a_spare_tree() {
+    let operation = serde_json::from_value(json!({ "resource": resource(), "op": "test" })).unwrap();
+    let failed = attach_call("load:last", &main_ref());
+    for (call, slow, is_done) in
+        [(Call::Op { request: operation }, "op-run", true), (failed, "worktree-clone", false)]
+    {
+        let mut world = World::warm();
+        for number in 1..POOL_USERS_MAX {
+            world.attach(&format!("load:{number}"), main_ref());
+        }
+        world.platform.borrow_mut().slow_step = Some(slow);
+        let answer = world.start(call);
+        world.run_for(10 * SECOND);
+        assert!(!world.view().has_spare, "{slow}");
+        if !is_done {
+            let broken = StepFailure::new(FailureKind::Exit, "fatal");
+            world.platform.borrow_mut().failures.push((slow, broken));
+        }
+        assert_eq!(world.finish(answer).unwrap().body.get("error").is_none(), is_done, "{slow}");
+        world.run_for(10 * SECOND);
+        assert!(world.view().has_spare, "{slow}");
     }
-    world.platform.borrow_mut().slow_step = Some("op-run");
-    let body = json!({ "resource": resource(), "op": "test" });
-    let answer = world.start(Call::Op { request: serde_json::from_value(body).unwrap() });
-    world.run_for(10 * SECOND);
-    assert!(!world.view().has_spare);
-    assert_eq!(world.finish(answer).unwrap().body["ok"], true);
-    world.run_for(10 * SECOND);
-    assert!(world.view().has_spare);
 }
 
 #[test]
