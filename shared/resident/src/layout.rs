@@ -13,8 +13,8 @@ pub const WORKSPACE: &str = "/workspace";
 pub const HOMES: &str = "/home";
 /// The bare mirror. Users of threads cannot enter it.
 pub const MIRROR: &str = "/workspace/mirror";
-/// The mirror of an earlier attempt, until its checkpoints are in the new one.
-pub const EARLIER_MIRROR: &str = "/workspace/.resident/earlier-mirror";
+/// Mirrors of earlier attempts, until their checkpoints are in the new one.
+pub const EARLIER_MIRRORS: &str = "/workspace/.resident/earlier-mirrors";
 /// The checkout of the default branch.
 pub const CHECKOUT: &str = "/workspace/checkout";
 /// The dependency store.

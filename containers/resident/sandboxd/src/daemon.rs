@@ -35,8 +35,8 @@ const DISK_TIMEOUT: Duration = Duration::from_secs(120);
 #[derive(Debug)]
 pub struct Daemon {
     runtime: Arc<Runtime>,
-    /// The lock of the mirror. It is fair.
-    mirror: tokio::sync::Mutex<()>,
+    /// The lock of the mirror, and whether it is known to be whole. It is fair.
+    mirror: tokio::sync::Mutex<bool>,
     shared: Shared,
 }
 
@@ -60,7 +60,7 @@ impl Daemon {
         trash.empty_soon(&runtime);
         let (registry, installs, known) = Default::default();
         let shared = Shared { registry, installs, known, trash, http };
-        Ok(Self { runtime, mirror: tokio::sync::Mutex::new(()), shared })
+        Ok(Self { runtime, mirror: tokio::sync::Mutex::new(false), shared })
     }
 
     /// Performs a step. Its processes end before it does. `cancel` ends it.
@@ -137,13 +137,21 @@ impl Daemon {
         }
         let timeout = Duration::from_millis(u64::try_from(request.step.timeout_ms).unwrap_or(0));
         let start = Instant::now();
-        let lock = match request.step.needs_lock {
+        let mut lock = match request.step.needs_lock {
             true => Some(self.lock_mirror(request, timeout, &entry.token).await?),
             false => None,
         };
         *lock_wait = start.elapsed();
         let stop = Stop::new(entry.token.clone(), timeout);
         let context = StepContext { shared: &self.shared, runtime: &self.runtime, request, stop, progress };
+        if let Some(is_whole) = lock.as_deref_mut().filter(|is_whole| !**is_whole) {
+            match steps::forget_torn(&context).await {
+                Ok(()) => *is_whole = true,
+                Err(failure) => {
+                    tracing::warn!(?failure.kind, "the mirror was not searched for torn checkpoints")
+                }
+            }
+        }
         let result = steps::perform(&context).await;
         drop(lock);
         result.map_err(|failure| StepFailure {
@@ -158,7 +166,7 @@ impl Daemon {
         request: &StepRequest,
         timeout: Duration,
         token: &CancellationToken,
-    ) -> Result<MutexGuard<'_, ()>> {
+    ) -> Result<MutexGuard<'_, bool>> {
         let limit = request.lock_wait_ms.map(|ms| Duration::from_millis(u64::try_from(ms).unwrap_or(0)));
         let stop = Stop::new(token.clone(), limit.unwrap_or(timeout));
         stop.until(self.mirror.lock()).await.map_err(|failure| match failure.kind {

@@ -41,9 +41,9 @@ pub enum Step {
     AwaitRestores,
     /// Remove mounts of an earlier restore.
     UnmountRestores,
-    /// Remove mirror, checkout and markers. Trees of threads stay.
+    /// Set the mirror aside, and remove checkout and markers. Trees of threads stay.
     CleanWorkspace,
-    /// Remove mirror and checkout before archives are extracted. Trees of threads stay.
+    /// Set the mirror aside and remove the checkout before archives are extracted. Trees of threads stay.
     CleanBeforeRestore,
     /// Create the state folder and the settings of git.
     GitSetup,
@@ -51,6 +51,8 @@ pub enum Step {
     Clone,
     /// Restrict the permissions of the mirror.
     LockMirror,
+    /// Bring the checkpoints of the earlier mirror into the new one.
+    AdoptCheckpoints,
     /// Find the default branch.
     DetectDefaultBranch,
     /// Fetch into the mirror.
@@ -98,6 +100,7 @@ impl Step {
             Self::GitSetup => "git-setup",
             Self::Clone => "clone",
             Self::LockMirror => "lock-mirror",
+            Self::AdoptCheckpoints => "adopt-checkpoints",
             Self::DetectDefaultBranch => "detect-default-branch",
             Self::Fetch => "fetch",
             Self::RevParse => "rev-parse",
@@ -122,7 +125,9 @@ impl Step {
         match self {
             Self::Mint => MINT_BUDGET_MS,
             Self::Clone | Self::CheckoutClone => provisioning_timeout_ms,
-            Self::Fetch | Self::Build | Self::Snapshot | Self::CheckoutUpdate => TRANSFER_BUDGET_MS,
+            Self::Fetch | Self::Build | Self::Snapshot | Self::CheckoutUpdate | Self::AdoptCheckpoints => {
+                TRANSFER_BUDGET_MS
+            }
             Self::Install | Self::AdoptDeps => INSTALL_BUDGET_MS,
             // The deadline and the arriving bytes judge these.
             Self::AwaitRestores | Self::RestoreMirror | Self::RestoreCheckout => RESTORE_DEADLINE_MS,

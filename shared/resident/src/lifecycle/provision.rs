@@ -69,6 +69,7 @@ impl Resident {
             Step::GitSetup,
             Step::Clone,
             Step::LockMirror,
+            Step::AdoptCheckpoints,
             Step::DetectDefaultBranch,
             Step::RevParse,
             Step::LockfileKey,

@@ -11,11 +11,12 @@ use super::reason::{DownCause, Stage};
 /// Time that must be left for the dependencies. A cache miss only costs time later.
 const ADOPT_MIN_MS: i64 = 60_000;
 /// The steps of a restore, without the dependencies.
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     Step::AwaitRestores,
     Step::UnmountRestores,
     Step::CleanBeforeRestore,
     Step::RestoreMirror,
+    Step::AdoptCheckpoints,
     Step::RestoreCheckout,
     Step::Verify,
     Step::AdoptDeps,

@@ -70,9 +70,9 @@ pub fn cycle_step(step: Step, context: &CycleContext<'_>, budget_ms: i64) -> Opt
             locked(remote_git("/", &args, context.has_token))
         }
         Step::LockMirror => {
-            let lock = Operation::MakeDir { path: MIRROR.to_owned(), mode: MIRROR_MODE, owner: User::ROOT };
-            vec![adopt_checkpoints(), PlanStep::root(step.as_str(), lock).within(budget_ms)]
+            root(Operation::MakeDir { path: MIRROR.to_owned(), mode: MIRROR_MODE, owner: User::ROOT })
         }
+        Step::AdoptCheckpoints => locked(Operation::AdoptCheckpoints),
         Step::DetectDefaultBranch => root(git(MIRROR, &["symbolic-ref", "--short", "HEAD"])),
         Step::Fetch => locked(remote_git(MIRROR, &["fetch", "--prune", "origin"], context.has_token)),
         Step::RevParse | Step::Verify => {
@@ -114,18 +114,11 @@ pub fn cycle_step(step: Step, context: &CycleContext<'_>, budget_ms: i64) -> Opt
         }
         Step::RestoreCheckout => {
             let backup = context.snapshot?.checkout_backup_id.clone();
-            let extract = Operation::Extract { backup, path: CHECKOUT.to_owned() };
-            vec![adopt_checkpoints(), PlanStep::root(step.as_str(), extract).within(budget_ms).locked()]
+            locked(Operation::Extract { backup, path: CHECKOUT.to_owned() })
         }
         Step::AdoptDeps => root(Operation::AdoptDeps { key: context.key?.clone(), backup: None }),
         Step::Mark => root(Operation::Mark { sha: context.sha?.clone(), key: context.key?.clone() }),
     })
-}
-
-/// Returns the step after a new mirror is complete.
-/// An attempt that ends before it sets no other mirror aside.
-fn adopt_checkpoints() -> PlanStep {
-    PlanStep::root("adopt-checkpoints", Operation::AdoptCheckpoints).within(FETCH_TIMEOUT_MS).locked()
 }
 
 fn checkout_clone(context: &CycleContext<'_>, budget_ms: i64) -> Option<Vec<PlanStep>> {

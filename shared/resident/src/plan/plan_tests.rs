@@ -119,6 +119,7 @@ fn cycle_steps_touch_no_tree_of_a_thread() {
         Step::CleanWorkspace,
         Step::CleanBeforeRestore,
         Step::Clone,
+        Step::AdoptCheckpoints,
         Step::Fetch,
         Step::RevParse,
         Step::CheckoutClone,

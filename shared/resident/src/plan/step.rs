@@ -204,7 +204,7 @@ pub enum Operation {
     },
     /// Set the mirror aside, for its checkpoints.
     SetMirrorAside,
-    /// Bring the checkpoints of the mirror that was set aside into the new one, as far as they can be read.
+    /// Bring the checkpoints of mirrors that were set aside into the new one, as far as they can be read.
     AdoptCheckpoints,
     /// Read the markers, the free space and the state of all trees.
     Inspect,

@@ -1,71 +1,134 @@
-//! The earlier mirror: it is set aside before a new one is made, which then gets its checkpoints.
+//! Earlier mirrors: they are set aside before a new one is made, which then gets their checkpoints.
 //!
-//! A damaged mirror is a reason for a new one, so what cannot be read is left behind and logged.
+//! A damaged mirror is a reason for a new one, so what it cannot read is given up and logged. Any other failure leaves
+//! the earlier mirror where it is, for the next attempt.
 
-use std::ffi::OsString;
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    ops::RangeInclusive,
+    path::{Path, PathBuf},
+};
 
-use ars_resident::daemon::{Answer, FailureKind};
-use ars_resident::layout::{BUILT, EARLIER_MIRROR, MIRROR, READY};
+use ars_resident::daemon::Answer;
+use ars_resident::layout::{BUILT, EARLIER_MIRRORS, MIRROR, READY};
 use ars_resident::plan::User;
 use ars_resident::saved_work::NAMESPACE;
-use rustix::fs::{RenameFlags, renameat_with};
-use rustix::io::Errno;
 
-use super::{markers, trash};
+use super::{folders, markers, quick, secrets, trash};
 use crate::{
     failure::{Context as _, Result},
-    git::GitCall,
-    runtime::words,
+    git::{GitCall, GitOutput},
     step::StepContext,
 };
 
-/// Sets the mirror aside. A missing one is set aside already.
+/// The exit codes of git for what it cannot read. A program that was killed has another one.
+const UNREADABLE: RangeInclusive<i32> = 1..=128;
+
+/// Sets the mirror aside if it has checkpoints, and removes it otherwise.
 pub(super) async fn set(step: &StepContext<'_>) -> Result<Answer> {
     step.require_root()?;
-    let places = &step.runtime.places;
     // A tree that is not complete any more is not verified.
     markers::remove(step, &[READY, BUILT])?;
-    let [(from, name), (to, aside)] = [places.parent(MIRROR)?, places.parent(EARLIER_MIRROR)?];
-    match renameat_with(&from, &name, &to, &aside, RenameFlags::NOREPLACE) {
-        Ok(()) | Err(Errno::NOENT) => Ok(Answer::Done),
-        // The attempt that set it aside did not get as far as its checkpoints.
-        Err(Errno::EXIST) => trash::discard(step, MIRROR).await,
-        Err(error) => Err(error).context(MIRROR),
+    let [mirror, aside] = [MIRROR, EARLIER_MIRRORS].map(|path| step.runtime.places.real(path));
+    let (mirror, aside) = (mirror?, aside?);
+    if !quick::has_refs(&mirror, NAMESPACE) {
+        return folders::remove(step, MIRROR).await;
     }
+    fs::create_dir_all(&aside).context(EARLIER_MIRRORS)?;
+    let number = earlier(&aside).context(EARLIER_MIRRORS)?.last_key_value().map_or(1, |(last, _)| last + 1);
+    fs::rename(mirror, aside.join(number.to_string())).context(MIRROR)?;
+    Ok(Answer::Done)
 }
 
-/// Brings the checkpoints of the earlier mirror into the new one, and discards the earlier one.
+/// Brings the checkpoints of earlier mirrors into the new one, the oldest first, and discards each.
 pub(super) async fn adopt(step: &StepContext<'_>) -> Result<Answer> {
     step.require_root()?;
-    match step.runtime.places.open_dir(EARLIER_MIRROR) {
-        Ok(_) => {}
-        Err(failure) if failure.kind == FailureKind::NotFound => return Ok(Answer::Done),
-        Err(failure) => return Err(failure),
+    let aside = step.runtime.places.real(EARLIER_MIRRORS)?;
+    for (number, mirror) in earlier(&aside).context(EARLIER_MIRRORS)? {
+        gather(step, &mirror).await?;
+        trash::discard(step, &format!("{EARLIER_MIRRORS}/{number}")).await?;
     }
-    if !fetch(step, &format!("{NAMESPACE}/*")).await? {
-        let refs = refs(step).await?;
-        let mut lost = 0_usize;
-        for name in &refs {
-            lost += usize::from(!fetch(step, name).await?);
+    Ok(Answer::Done)
+}
+
+/// Returns the mirrors that are set aside, the oldest first.
+fn earlier(aside: &Path) -> io::Result<BTreeMap<u64, PathBuf>> {
+    let entries = match fs::read_dir(aside) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) => return Err(error),
+    };
+    let mut found = BTreeMap::new();
+    for entry in entries {
+        let entry = entry?;
+        if let Some(number) = entry.file_name().to_str().and_then(|name| name.parse().ok()) {
+            found.insert(number, entry.path());
         }
-        tracing::warn!(lost, of = refs.len(), "checkpoints of a damaged mirror could not be read");
     }
-    trash::discard(step, EARLIER_MIRROR).await
+    Ok(found)
 }
 
-/// Fetches a ref, or all that match. Returns whether it could be read.
-async fn fetch(step: &StepContext<'_>, name: &str) -> Result<bool> {
-    let (runtime, stop) = (step.runtime, &step.stop);
-    let mut args = words(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--"]).to_vec();
-    args.push(runtime.places.real(EARLIER_MIRROR)?.into());
-    args.push(OsString::from(format!("+{name}:{name}")));
-    let call = GitCall::new(User::ROOT, runtime.places.real(MIRROR)?, args);
-    Ok(call.run(runtime, stop).await?.exit_code == 0)
+/// Brings the checkpoints of an earlier mirror into the new one.
+async fn gather(step: &StepContext<'_>, from: &Path) -> Result<()> {
+    let listed = list(step, from).await?;
+    if UNREADABLE.contains(&listed.exit_code) {
+        tracing::warn!("the checkpoints of a damaged mirror are lost");
+        return Ok(());
+    }
+    let to = step.runtime.places.real(MIRROR)?;
+    let has = names(&list(step, &to).await?.succeeded(step.runtime)?);
+    let wanted: Vec<(String, String)> = names(&listed.succeeded(step.runtime)?)
+        .into_iter()
+        .filter_map(|(name, commit)| match has.get(&name) {
+            None => Some((format!("{name}:{name}"), commit)),
+            Some(same) if *same == commit => None,
+            // Both count: the engine finds a checkpoint by its commit.
+            Some(_) => Some((format!("{name}:{name}.{commit}"), commit)),
+        })
+        .collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let all: Vec<&str> = wanted.iter().map(|(refspec, _)| refspec.as_str()).collect();
+    if fetch(step, (from, &to), &all).await?.exit_code == 0 {
+        return Ok(());
+    }
+    let mut lost = 0_usize;
+    for (refspec, commit) in &wanted {
+        let fetched = fetch(step, (from, &to), &[refspec]).await?;
+        if fetched.exit_code == 0 {
+            continue;
+        }
+        let read =
+            git(from, &["rev-list", "--objects", "--quiet", commit, "--"]).run(step.runtime, &step.stop);
+        if !UNREADABLE.contains(&read.await?.exit_code) {
+            return fetched.succeeded(step.runtime).map(drop);
+        }
+        lost += 1;
+    }
+    tracing::warn!(lost, of = wanted.len(), "checkpoints of a damaged mirror are lost");
+    Ok(())
 }
 
-async fn refs(step: &StepContext<'_>) -> Result<Vec<String>> {
-    let args = words(["for-each-ref", "--format=%(refname)", NAMESPACE]).to_vec();
-    let call = GitCall::new(User::ROOT, step.runtime.places.real(EARLIER_MIRROR)?, args);
-    let listed = call.run(step.runtime, &step.stop).await?;
-    Ok(listed.text().lines().map(str::to_owned).collect())
+async fn list(step: &StepContext<'_>, mirror: &Path) -> Result<GitOutput> {
+    let call = git(mirror, &["for-each-ref", "--format=%(refname) %(objectname)", NAMESPACE]);
+    call.run(step.runtime, &step.stop).await
+}
+
+/// Returns the commits by the names of a listing.
+fn names(listed: &GitOutput) -> BTreeMap<String, String> {
+    let parse = |line: &str| line.split_once(' ').map(|(name, commit)| (name.to_owned(), commit.to_owned()));
+    listed.text().lines().filter_map(parse).collect()
+}
+
+async fn fetch(step: &StepContext<'_>, (from, to): (&Path, &Path), refspecs: &[&str]) -> Result<GitOutput> {
+    let mut call = git(to, &["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--stdin", "--"]);
+    call.args.push(from.into());
+    let lines: String = refspecs.iter().map(|refspec| format!("{refspec}\n")).collect();
+    call.with_input(secrets::input(step, lines)?).run(step.runtime, &step.stop).await
+}
+
+fn git<'a>(mirror: &Path, args: &[&str]) -> GitCall<'a> {
+    GitCall::new(User::ROOT, mirror.to_owned(), args.iter().map(Into::into).collect())
 }

@@ -22,8 +22,10 @@ mod quick;
 mod secrets;
 mod snapshot;
 mod spare;
+mod torn;
 mod transfer;
 mod trash;
 
 pub(crate) use debris::remove_debris;
 pub(crate) use perform::perform;
+pub(crate) use torn::forget as forget_torn;

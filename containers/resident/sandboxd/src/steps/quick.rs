@@ -101,7 +101,7 @@ async fn first(
 }
 
 /// Returns whether the mirror has a ref below this name.
-fn has_refs(mirror: &Path, namespace: &str) -> bool {
+pub(super) fn has_refs(mirror: &Path, namespace: &str) -> bool {
     let packed = fs::read(mirror.join("packed-refs")).unwrap_or_default();
     let name = format!(" {namespace}/");
     mirror.join(namespace).exists() || packed.windows(name.len()).any(|part| part == name.as_bytes())

@@ -102,14 +102,56 @@ async fn next_mirror_has_the_checkpoints_that_can_be_read() {
         };
         let begun = [Step::CleanWorkspace, Step::Clone];
         assert_eq!(cycle(&begun).await, "");
-        assert_eq!(cycle(&[&begun[..], &[Step::LockMirror]].concat()).await, named(&saved));
-        assert!(!world.real("/workspace/.resident/earlier-mirror").exists());
+        // A forced detach saves a tree in the mirror of an attempt that then broke off.
+        git(&mirror, &["update-ref", &saved[0].git_ref, provisioned.sha.as_str()]);
+        let all = [&begun[..], &[Step::AdoptCheckpoints]].concat();
+        let both =
+            named(&saved).replacen('\n', &format!("\n{0}.{1} {1}\n", saved[0].git_ref, provisioned.sha), 1);
+        assert_eq!(cycle(&all).await, both);
         git(&mirror, &["fsck", "--full", "--strict"]);
-        // The tree of the first one is gone, and the file of the second one still there.
+        // The tree of the first one is gone.
         let tree = git(&mirror, &["rev-parse", &format!("{}^{{tree}}", saved[0].sha)]);
         let (folder, name) = tree.trim().split_at(2);
         fs::remove_file(mirror.join("objects").join(folder).join(name)).unwrap();
-        assert_eq!(cycle(&[&begun[..], &[Step::LockMirror]].concat()).await, named(&saved[1..]));
+        let readable = both.replacen(&named(&saved[..1]), "", 1);
+        assert_eq!(cycle(&all).await, readable);
+        // A new mirror that cannot be written is no reason to lose the earlier one.
+        cycle(&begun).await;
+        fs::rename(mirror.join("objects"), mirror.join("lost")).unwrap();
+        world.cycle(Step::AdoptCheckpoints, &context).await.unwrap_err();
+        assert_eq!(cycle(&all).await, readable);
+        let left = fs::read_dir(world.real("/workspace/.resident/earlier-mirrors")).unwrap().count();
+        assert_eq!(left, 0);
+    }
+}
+
+/// A loss of power costs the newest checkpoints, and leaves a mirror that serves.
+#[tokio::test]
+async fn torn_checkpoints_are_forgotten() {
+    for mut world in World::all() {
+        let provisioned = world.provision().await;
+        let (key, user) = (thread("load:1"), pool(0));
+        world.attach(&provisioned, &key, user, TreeDecision::Create).await;
+        let mut saved = Vec::new();
+        for number in 1..4 {
+            world.exec(&key, user, &format!("echo {number} > new.txt"), 10_000).await;
+            saved.push(save(&world).await.unwrap());
+        }
+        let mirror = world.real("/workspace/mirror");
+        let blob = git(&mirror, &["rev-parse", &format!("{}:new.txt", saved[1].sha)]);
+        let (folder, name) = blob.trim().split_at(2);
+        for torn in [&*format!("objects/{folder}/{name}"), &*saved[2].git_ref] {
+            let file = mirror.join(torn);
+            fs::remove_file(&file).unwrap();
+            fs::write(&file, "").unwrap();
+        }
+        world.restart();
+        world.cycle(Step::Fetch, &CycleContext::default()).await.unwrap();
+        let left = git(&mirror, &["for-each-ref", "--format=%(refname)", "refs/ars"]);
+        assert_eq!(left.trim(), saved[0].git_ref);
+        let next = save(&world).await.unwrap();
+        assert_eq!((next.git_ref, next.is_new), (saved[1].git_ref.clone(), true));
+        git(&mirror, &["fsck", "--full", "--strict"]);
     }
 }
 

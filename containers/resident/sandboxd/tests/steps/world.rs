@@ -69,6 +69,11 @@ impl World {
         Self { dir, daemon, has_users, ids: AtomicU64::new(1) }
     }
 
+    /// Replaces the daemon, as after a loss of power.
+    pub fn restart(&mut self) {
+        self.daemon = Arc::new(open(self.dir.path(), self.has_users));
+    }
+
     pub fn real(&self, path: &str) -> PathBuf {
         self.dir.path().join("w").join(path.strip_prefix("/workspace/").unwrap())
     }
@@ -143,6 +148,7 @@ impl World {
             Step::GitSetup,
             Step::Clone,
             Step::LockMirror,
+            Step::AdoptCheckpoints,
         ] {
             self.cycle(step, &context).await.unwrap();
         }
