@@ -41,7 +41,7 @@ pub struct AutoOnboarding {
 struct Attempt {
     /// One is in progress, or was accepted.
     is_requested: bool,
-    /// Why the last one was rejected. The next run repeats it; until then others name the reason.
+    /// Why the last one was rejected. Runs that start before the next one ends name it.
     rejection: Option<String>,
 }
 
@@ -83,7 +83,10 @@ impl AutoOnboarding {
             // The run may have ended, and its tree be needed by others.
             drop(tree);
             match onboarded {
-                Ok(()) => tracing::info!(resource = resource.as_str(), "repository onboarded automatically"),
+                Ok(()) => {
+                    tracing::info!(resource = resource.as_str(), "repository onboarded automatically");
+                    own.attempts().insert(resource, Attempt { is_requested: true, rejection: None });
+                }
                 Err(reason) => {
                     tracing::warn!(resource = resource.as_str(), %reason, "repository not onboarded");
                     let attempt = Attempt { is_requested: false, rejection: Some(reason) };

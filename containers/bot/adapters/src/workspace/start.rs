@@ -157,10 +157,12 @@ fn spawn(command: Command, entrance: Option<Entrance<'_>>) -> io::Result<(Child,
     let mut command = tokio::process::Command::from(command);
     command.kill_on_drop(true);
     match entrance.map(|entrance| entrance.start(|| command.spawn())) {
-        Some(Ok((child, membership))) => Ok((child, Some(membership))),
-        // A full group starts nothing.
-        Some(Err(_)) | None => Ok((command.spawn()?, None)),
+        Some(Ok((child, membership))) => return Ok((child, Some(membership))),
+        // It is full, or cannot be entered. The program joins after its start.
+        Some(Err(error)) => tracing::debug!(%error, "a program was not started in its control group"),
+        None => {}
     }
+    Ok((command.spawn()?, None))
 }
 
 /// Kills every process of this thread's domain, also those that left their group and session.

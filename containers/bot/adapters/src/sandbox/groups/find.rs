@@ -93,7 +93,10 @@ impl Roots {
         self.remove_leftovers(&place, &cleanup);
         let trial = place.folders(&owner.next());
         let made = trial.make(limits);
-        cleanup.remove(trial);
+        // At once, because a program that only looks for groups may end now.
+        if !trial.is_removed() {
+            cleanup.remove(trial);
+        }
         made.map_err(|error| error.to_string())?;
         Ok((place, owner, cleanup))
     }
