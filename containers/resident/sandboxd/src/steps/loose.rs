@@ -168,6 +168,20 @@ mod tests {
     }
 
     #[test]
+    fn name_is_new_and_one_of_git() {
+        let mirror = tempfile::tempdir().unwrap();
+        fs::create_dir(mirror.path().join("objects")).unwrap();
+        let [first, second] = ["a", "b"].map(|digit| Sha::parse(digit.repeat(40)).unwrap());
+        let place = name(mirror.path(), "refs/ars/run-1/1", &first).unwrap();
+        assert!(name(mirror.path(), "refs/ars/run-1/1", &second).is_err());
+        assert_eq!(fs::read_to_string(place).unwrap(), format!("{first}\n"));
+        for bad in ["refs/ars/../heads/main", "refs/ars/.hidden/1"] {
+            assert!(name(mirror.path(), bad, &first).is_err(), "{bad}");
+        }
+        assert_eq!(fs::read_dir(mirror.path().join("objects")).unwrap().count(), 0);
+    }
+
+    #[test]
     fn object_has_the_id_of_its_name() {
         let (id, plain) = object(b"blob 2\0x\n");
         assert_eq!(id, "587be6b4c3f93f93c489c0111bba5596147a26cb");
