@@ -176,6 +176,8 @@ impl Resident {
                 Vec::new()
             }
             Input::ForceOnboarding => self.force_onboarding(now),
+            // Without its slot it could not be rebuilt, so the reason that says so stays.
+            Input::ForceDown { .. } if self.slot != Slot::Held => Vec::new(),
             Input::ForceDown { cause, detail } => self.go_down(cause, &detail, now),
             Input::SlotReleased => {
                 if self.slot == Slot::Releasing {

@@ -325,6 +325,22 @@ fn failed_provisioning_is_not_rebuilt() {
     assert!(world.reason().starts_with("provision-failed at build: "));
 }
 
+/// It is down until it is onboarded again, and the reason of an administrator would promise a rebuild.
+#[test]
+fn resident_that_gives_up_its_slot_is_not_forced_down() {
+    let mut world = World::warm();
+    world.loses_answers = true;
+    world.apply(Input::Rebuild);
+    world.apply(Input::ForceOnboarding);
+    world.now += 6 * MINUTE;
+    world.watchdog();
+    assert_eq!(world.resident.slot(), Slot::Releasing);
+    let before = world.resident.status();
+    assert_eq!(before.0, StateWord::Down);
+    world.apply(Input::ForceDown { cause: DownCause::RestoreFailed, detail: "forced".to_owned() });
+    assert_eq!(world.resident.status(), before);
+}
+
 #[test]
 fn rebuild_discards_the_snapshot() {
     let mut world = World::warm();
