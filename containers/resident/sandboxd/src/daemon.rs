@@ -148,7 +148,7 @@ impl Daemon {
             match steps::forget_torn(&context).await {
                 Ok(()) => *is_whole = true,
                 Err(failure) => {
-                    tracing::warn!(?failure.kind, "the mirror was not searched for torn checkpoints")
+                    tracing::warn!(?failure.kind, "the mirror was not searched for torn checkpoints");
                 }
             }
         }

@@ -50,6 +50,6 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                 }
             }
         }
-        self.give_back(holder)
+        self.release(holder)
     }
 }

@@ -145,8 +145,8 @@ pub(super) fn name(mirror: &Path, git_ref: &str, commit: &Sha) -> io::Result<Pat
     Ok(place)
 }
 
-/// Writes files of the mirror to the disk. The checkpoint does not wait for it, so a loss of power may tear it
-/// (`super::torn`).
+/// Writes files of the mirror to the disk.
+/// The checkpoint does not wait for it, so a loss of power may tear it (`super::torn`).
 pub(super) fn flush(files: &[PathBuf]) {
     for file in files {
         if let Err(error) = File::open(file).and_then(|file| file.sync_data()) {
