@@ -30,12 +30,14 @@ use crate::{
 
 /// Timeout of a measurement of the disk.
 const DISK_TIMEOUT: Duration = Duration::from_secs(120);
+/// Timeout of the search for torn checkpoints, which is tried once.
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The daemon of one workspace.
 #[derive(Debug)]
 pub struct Daemon {
     runtime: Arc<Runtime>,
-    /// The lock of the mirror, and whether it is known to be whole. It is fair.
+    /// The lock of the mirror, and whether it was searched for torn checkpoints. It is fair.
     mirror: tokio::sync::Mutex<bool>,
     shared: Shared,
 }
@@ -142,16 +144,16 @@ impl Daemon {
             false => None,
         };
         *lock_wait = start.elapsed();
-        let stop = Stop::new(entry.token.clone(), timeout);
-        let context = StepContext { shared: &self.shared, runtime: &self.runtime, request, stop, progress };
-        if let Some(is_whole) = lock.as_deref_mut().filter(|is_whole| !**is_whole) {
-            match steps::forget_torn(&context).await {
-                Ok(()) => *is_whole = true,
-                Err(failure) => {
-                    tracing::warn!(?failure.kind, "the mirror was not searched for torn checkpoints");
-                }
+        let context =
+            |stop| StepContext { shared: &self.shared, runtime: &self.runtime, request, stop, progress };
+        if let Some(is_searched) = lock.as_deref_mut().filter(|is_searched| !**is_searched) {
+            let search = context(Stop::new(entry.token.clone(), SEARCH_TIMEOUT));
+            if let Err(failure) = steps::forget_torn(&search).await {
+                tracing::warn!(?failure.kind, "the mirror was not searched for torn checkpoints");
             }
+            *is_searched = !entry.token.is_cancelled();
         }
+        let context = context(Stop::new(entry.token.clone(), timeout));
         let result = steps::perform(&context).await;
         drop(lock);
         result.map_err(|failure| StepFailure {

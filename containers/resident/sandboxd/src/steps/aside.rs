@@ -1,12 +1,11 @@
 //! Earlier mirrors: they are set aside before a new one is made, which then gets their checkpoints.
 //!
-//! A damaged mirror is a reason for a new one, so what it cannot read is given up and logged. Any other failure leaves
-//! the earlier mirror where it is, for the next attempt.
+//! A damaged mirror is a reason for a new one, so what git cannot read is left behind in it. It stays until the next
+//! damaged one, for a person. A full disk and a program that was killed end the step, and the next attempt repeats it.
 
 use std::{
     collections::BTreeMap,
     fs, io,
-    ops::RangeInclusive,
     path::{Path, PathBuf},
 };
 
@@ -22,8 +21,12 @@ use crate::{
     step::StepContext,
 };
 
-/// The exit codes of git for what it cannot read. A program that was killed has another one.
-const UNREADABLE: RangeInclusive<i32> = 1..=128;
+/// The last exit code of a program that was not killed.
+const LAST_EXIT: i32 = 128;
+/// The words of git and the system for a full disk.
+const FULL: &str = "No space left on device";
+/// The folder of the last damaged mirror, beside the numbers of the others.
+const DAMAGED: &str = "damaged";
 
 /// Sets the mirror aside if it has checkpoints, and removes it otherwise.
 pub(super) async fn set(step: &StepContext<'_>) -> Result<Answer> {
@@ -41,13 +44,18 @@ pub(super) async fn set(step: &StepContext<'_>) -> Result<Answer> {
     Ok(Answer::Done)
 }
 
-/// Brings the checkpoints of earlier mirrors into the new one, the oldest first, and discards each.
+/// Brings the checkpoints of earlier mirrors into the new one, the oldest first.
 pub(super) async fn adopt(step: &StepContext<'_>) -> Result<Answer> {
     step.require_root()?;
     let aside = step.runtime.places.real(EARLIER_MIRRORS)?;
     for (number, mirror) in earlier(&aside).context(EARLIER_MIRRORS)? {
-        gather(step, &mirror).await?;
-        trash::discard(step, &format!("{EARLIER_MIRRORS}/{number}")).await?;
+        if gather(step, &mirror).await? {
+            trash::discard(step, &format!("{EARLIER_MIRRORS}/{number}")).await?;
+            continue;
+        }
+        tracing::warn!("checkpoints of a damaged mirror cannot be read");
+        trash::discard(step, &format!("{EARLIER_MIRRORS}/{DAMAGED}")).await?;
+        fs::rename(mirror, aside.join(DAMAGED)).context(EARLIER_MIRRORS)?;
     }
     Ok(Answer::Done)
 }
@@ -69,46 +77,38 @@ fn earlier(aside: &Path) -> io::Result<BTreeMap<u64, PathBuf>> {
     Ok(found)
 }
 
-/// Brings the checkpoints of an earlier mirror into the new one.
-async fn gather(step: &StepContext<'_>, from: &Path) -> Result<()> {
-    let listed = list(step, from).await?;
-    if UNREADABLE.contains(&listed.exit_code) {
-        tracing::warn!("the checkpoints of a damaged mirror are lost");
-        return Ok(());
-    }
+/// Brings the checkpoints of an earlier mirror into the new one. Returns whether all could be read.
+async fn gather(step: &StepContext<'_>, from: &Path) -> Result<bool> {
     let to = step.runtime.places.real(MIRROR)?;
     let has = names(&list(step, &to).await?.succeeded(step.runtime)?);
-    let wanted: Vec<(String, String)> = names(&listed.succeeded(step.runtime)?)
+    let listed = list(step, from).await?;
+    let mut is_whole = is_read(step, &listed)?;
+    let wanted: Vec<String> = names(&listed)
         .into_iter()
         .filter_map(|(name, commit)| match has.get(&name) {
-            None => Some((format!("{name}:{name}"), commit)),
+            None => Some(format!("{name}:{name}")),
             Some(same) if *same == commit => None,
             // Both count: the engine finds a checkpoint by its commit.
-            Some(_) => Some((format!("{name}:{name}.{commit}"), commit)),
+            Some(_) => Some(format!("{name}:{name}.{commit}")),
         })
         .collect();
-    if wanted.is_empty() {
-        return Ok(());
+    if wanted.is_empty() || is_read(step, &fetch(step, (from, &to), &wanted).await?)? {
+        return Ok(is_whole);
     }
-    let all: Vec<&str> = wanted.iter().map(|(refspec, _)| refspec.as_str()).collect();
-    if fetch(step, (from, &to), &all).await?.exit_code == 0 {
-        return Ok(());
+    for refspec in wanted.chunks(1) {
+        is_whole &= is_read(step, &fetch(step, (from, &to), refspec).await?)?;
     }
-    let mut lost = 0_usize;
-    for (refspec, commit) in &wanted {
-        let fetched = fetch(step, (from, &to), &[refspec]).await?;
-        if fetched.exit_code == 0 {
-            continue;
-        }
-        let read =
-            git(from, &["rev-list", "--objects", "--quiet", commit, "--"]).run(step.runtime, &step.stop);
-        if !UNREADABLE.contains(&read.await?.exit_code) {
-            return fetched.succeeded(step.runtime).map(drop);
-        }
-        lost += 1;
+    Ok(is_whole)
+}
+
+/// Returns whether git could read everything, unless it was killed or the disk is full.
+fn is_read(step: &StepContext<'_>, output: &GitOutput) -> Result<bool> {
+    let is_full = String::from_utf8_lossy(&output.stderr).contains(FULL);
+    match output.exit_code {
+        0 => Ok(true),
+        1..=LAST_EXIT if !is_full => Ok(false),
+        _ => output.clone().succeeded(step.runtime).map(|_| false),
     }
-    tracing::warn!(lost, of = wanted.len(), "checkpoints of a damaged mirror are lost");
-    Ok(())
 }
 
 async fn list(step: &StepContext<'_>, mirror: &Path) -> Result<GitOutput> {
@@ -122,9 +122,11 @@ fn names(listed: &GitOutput) -> BTreeMap<String, String> {
     listed.text().lines().filter_map(parse).collect()
 }
 
-async fn fetch(step: &StepContext<'_>, (from, to): (&Path, &Path), refspecs: &[&str]) -> Result<GitOutput> {
-    let mut call = git(to, &["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--stdin", "--"]);
-    call.args.push(from.into());
+/// Fetches refs, which are on the disk before the earlier mirror is removed.
+async fn fetch(step: &StepContext<'_>, (from, to): (&Path, &Path), refspecs: &[String]) -> Result<GitOutput> {
+    let args = ["-c", "core.fsync=committed", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head"];
+    let mut call = git(to, &args);
+    call.args.extend(["--stdin".into(), "--".into(), from.into()]);
     let lines: String = refspecs.iter().map(|refspec| format!("{refspec}\n")).collect();
     call.with_input(secrets::input(step, lines)?).run(step.runtime, &step.stop).await
 }

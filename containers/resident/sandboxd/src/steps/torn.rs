@@ -46,7 +46,11 @@ pub(crate) async fn forget(step: &StepContext<'_>) -> Result<()> {
         return Ok(());
     }
     for (file, commit) in &refs {
-        if check(step, &mirror, &[commit]).await? == UNREADABLE {
+        // Git has this code also if the machine lacks memory for a moment, so all is asked again.
+        let is_lost = check(step, &mirror, &[commit]).await? == UNREADABLE
+            && check(step, &mirror, &[]).await? == 0
+            && check(step, &mirror, &[commit]).await? == UNREADABLE;
+        if is_lost {
             tracing::warn!(%commit, "a checkpoint was not on the disk yet and is lost");
             fs::remove_file(file).context("checkpoint")?;
         }
