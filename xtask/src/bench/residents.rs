@@ -158,7 +158,7 @@ fn judged(verdicts: &mut Verdicts, repository: Repository, medians: &Medians) ->
 /// Returns the table, and how many times faster an attach is than a clone with installation.
 fn table(rows: &[Value]) -> String {
     let mut text = format!(
-        "{:>7}  {:<23}  {:>12}  {:>12}  {:>7}  {:>6}\n",
+        "{:>7}  {:<30}  {:>12}  {:>12}  {:>7}  {:>6}\n",
         "threads", "operation", "p50", "p95", "refused", "errors"
     );
     for row in rows {
@@ -167,7 +167,7 @@ fn table(rows: &[Value]) -> String {
         let ms = |field: &str| row[field].as_f64().map_or_else(|| "-".to_owned(), |ms| format!("{ms:.1} ms"));
         let first = row["bytes"].as_u64().map_or_else(|| ms("p50Ms"), |bytes| format!("{} MiB", bytes >> 20));
         text += &format!(
-            "{threads:>7}  {operation:<23}  {first:>12}  {:>12}  {:>7}  {:>6}\n",
+            "{threads:>7}  {operation:<30}  {first:>12}  {:>12}  {:>7}  {:>6}\n",
             ms("p95Ms"),
             number("refused"),
             number("errors")

@@ -70,7 +70,7 @@ pub(crate) struct GitCall<'a> {
 }
 
 /// The result of a call.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct GitOutput {
     /// Exit code.
     pub(crate) exit_code: i32,

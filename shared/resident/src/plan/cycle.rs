@@ -52,13 +52,11 @@ pub fn cycle_step(step: Step, context: &CycleContext<'_>, budget_ms: i64) -> Opt
         Step::UnmountRestores => root(Operation::Unmount),
         // Trees of threads stay.
         Step::CleanWorkspace | Step::CleanBeforeRestore => {
-            let root = |operation| PlanStep::root(step.as_str(), operation).within(budget_ms);
             let checkout = Operation::RemoveTree { path: CHECKOUT.to_owned() };
-            vec![
-                root(Operation::Unmark { has_deps: true }),
-                root(Operation::SetMirrorAside).locked(),
-                root(checkout).locked(),
-            ]
+            let mut steps = root(Operation::Unmark { has_deps: true });
+            steps.extend(locked(Operation::SetMirrorAside));
+            steps.extend(locked(checkout));
+            steps
         }
         Step::GitSetup => {
             root(Operation::MakeDir { path: STATE.to_owned(), mode: STATE_MODE, owner: User::ROOT })

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     origin::Origin,
-    samples::{Samples, timed},
+    samples::{Attaches, Samples, timed},
     threads::{Attached, RESOURCE, attach, detach, request},
 };
 
@@ -125,7 +125,7 @@ pub async fn refresh(residents: &dyn Residents, transport: &dyn ResidentTranspor
         let start = Instant::now();
         debug(transport, "refresh-now").await;
         let done = until(residents, "a refresh", |view| is_warm(view) && view.last_refresh_at != before);
-        let [mut attaches, mut clones] = [(); 2].map(|()| Samples::default());
+        let mut attaches = Attaches::default();
         let attaching = async {
             for number in 0.. {
                 let thread = format!("refresh:{name}.{number}").replace('+', "-");
@@ -133,8 +133,7 @@ pub async fn refresh(residents: &dyn Residents, transport: &dyn ResidentTranspor
                 if matches!(found, Ok(Attached::Yes | Attached::Spare)) {
                     detach(residents, &thread).await.unwrap();
                 }
-                let samples = if matches!(found, Ok(Attached::Yes)) { &mut clones } else { &mut attaches };
-                samples.note((time, found));
+                attaches.note((time, found));
                 tokio::time::sleep(POLL).await;
             }
         };
@@ -143,8 +142,7 @@ pub async fn refresh(residents: &dyn Residents, transport: &dyn ResidentTranspor
             () = attaching => {}
         }
         Samples::of(start.elapsed()).print(0, name);
-        attaches.print(0, &format!("attach, {name}"));
-        clones.print(0, &format!("attach, clone, {name}"));
+        attaches.print(0, &format!(", {name}"));
     }
 }
 

@@ -32,7 +32,7 @@ use serde_json::json;
 use self::{
     checkpoints::{SAVES, checkpoint, write},
     origin::{Origin, Shape, git},
-    samples::{Samples, timed},
+    samples::{Attaches, Samples, timed},
     threads::{Attached, CALLS, attach, call, detach, operation},
 };
 
@@ -66,7 +66,8 @@ fn disk(folder: &Path) -> u64 {
 
 /// Measures a number of threads at once. Returns the most bytes on the disk.
 async fn load(residents: &dyn Residents, data: &Path, count: usize, rounds: usize) -> u64 {
-    let [mut attaches, mut clones, mut detaches, mut operations] = [(); 4].map(|()| Samples::default());
+    let mut attaches = Attaches::default();
+    let [mut detaches, mut operations] = [(); 2].map(|()| Samples::default());
     let mut calls = CALLS.map(|_| Samples::default());
     let mut saved = SAVES.map(|_| Samples::default());
     let mut peak = 0;
@@ -78,10 +79,7 @@ async fn load(residents: &dyn Residents, data: &Path, count: usize, rounds: usiz
         let is_attached = |found: &Result<Attached, _>| matches!(found, Ok(Attached::Yes | Attached::Spare));
         let attached: Vec<&String> =
             names.iter().zip(&found).filter(|(_, one)| is_attached(&one.1)).map(|(name, _)| name).collect();
-        for one in found {
-            let samples = if matches!(one.1, Ok(Attached::Yes)) { &mut clones } else { &mut attaches };
-            samples.note(one);
-        }
+        found.into_iter().for_each(|one| attaches.note(one));
         peak = peak.max(disk(data));
         for (route, samples) in CALLS.iter().zip(&mut calls) {
             let found = join_all(attached.iter().map(|name| timed(call(residents, *route, name)))).await;
@@ -99,8 +97,7 @@ async fn load(residents: &dyn Residents, data: &Path, count: usize, rounds: usiz
         let found = join_all(attached.iter().map(|_| timed(operation(residents)))).await;
         found.into_iter().for_each(|one| operations.note(one));
     }
-    attaches.print(count, "attach");
-    clones.print(count, "attach, clone");
+    attaches.print(count, "");
     for (route, samples) in CALLS.iter().zip(&calls) {
         samples.print(count, route.parts().0.trim_start_matches('/'));
     }

@@ -57,6 +57,27 @@ impl Samples {
     }
 }
 
+/// Attaches, apart by the way to their tree.
+#[derive(Default)]
+pub struct Attaches {
+    spare: Samples,
+    own: Samples,
+}
+
+impl Attaches {
+    /// Adds an attach.
+    pub fn note(&mut self, (time, result): (Duration, Result<Attached, ResidentsError>)) {
+        let samples = if matches!(result, Ok(Attached::Yes)) { &mut self.own } else { &mut self.spare };
+        samples.note((time, result));
+    }
+
+    /// Prints both as lines of JSON.
+    pub fn print(&self, threads: usize, during: &str) {
+        self.spare.print(threads, &format!("attach{during}"));
+        self.own.print(threads, &format!("attach, clone{during}"));
+    }
+}
+
 /// Measures a future.
 pub async fn timed<T>(work: impl Future<Output = T>) -> (Duration, T) {
     let start = Instant::now();

@@ -82,17 +82,14 @@ impl AutoOnboarding {
             let onboarded = own.onboard(&resource, &*tree).await;
             // The run may have ended, and its tree be needed by others.
             drop(tree);
-            match onboarded {
-                Ok(()) => {
-                    tracing::info!(resource = resource.as_str(), "repository onboarded automatically");
-                    own.attempts().insert(resource, Attempt { is_requested: true, rejection: None });
-                }
-                Err(reason) => {
+            let rejection = onboarded.err();
+            match &rejection {
+                None => tracing::info!(resource = resource.as_str(), "repository onboarded automatically"),
+                Some(reason) => {
                     tracing::warn!(resource = resource.as_str(), %reason, "repository not onboarded");
-                    let attempt = Attempt { is_requested: false, rejection: Some(reason) };
-                    own.attempts().insert(resource, attempt);
                 }
             }
+            own.attempts().insert(resource, Attempt { is_requested: rejection.is_none(), rejection });
         });
     }
 

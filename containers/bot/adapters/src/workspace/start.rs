@@ -115,6 +115,7 @@ pub(crate) async fn start(program: Program, input: Input<'_>) -> Result<Started,
         let domain = confined.as_ref().map_or(Domain::User, |domain| *domain);
         // If the receiver is gone, the child ends when the result is dropped.
         drop(sender.send(confined.and_then(|_| spawn(command, entrance))));
+        // The program may outlive its run, which ends with its group.
         drop(own);
         // Also keeps the parent of the child alive, with which bubblewrap ends.
         let _ = ended.recv();
@@ -127,7 +128,7 @@ pub(crate) async fn start(program: Program, input: Input<'_>) -> Result<Started,
     let (child, mut membership) = receiver.await.map_err(|_| broke_off())?.map_err(failed)?;
     if let Some(pid) = child.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
         limit(pid).await.map_err(failed)?;
-        // The shell waits for its first line and has started nothing, so nothing of the program is outside of the group.
+        // The shell waits for its first line and has started nothing, so the whole program is in the group.
         if let Some(group) = group.filter(|_| membership.is_none()) {
             membership = Some(group.join(pid).await.map_err(failed)?);
         }

@@ -31,13 +31,13 @@ const DAMAGED: &str = "damaged";
 /// Sets the mirror aside if it has checkpoints, and removes it otherwise.
 pub(super) async fn set(step: &StepContext<'_>) -> Result<Answer> {
     step.require_root()?;
-    // A tree that is not complete any more is not verified.
-    markers::remove(step, &[READY, BUILT])?;
     let [mirror, aside] = [MIRROR, EARLIER_MIRRORS].map(|path| step.runtime.places.real(path));
     let (mirror, aside) = (mirror?, aside?);
     if !quick::has_refs(&mirror, NAMESPACE) {
         return folders::remove(step, MIRROR).await;
     }
+    // A tree that is not complete any more is not verified.
+    markers::remove(step, &[READY, BUILT])?;
     fs::create_dir_all(&aside).context(EARLIER_MIRRORS)?;
     let number = earlier(&aside).context(EARLIER_MIRRORS)?.last_key_value().map_or(1, |(last, _)| last + 1);
     fs::rename(mirror, aside.join(number.to_string())).context(MIRROR)?;
@@ -62,19 +62,8 @@ pub(super) async fn adopt(step: &StepContext<'_>) -> Result<Answer> {
 
 /// Returns the mirrors that are set aside, the oldest first.
 fn earlier(aside: &Path) -> io::Result<BTreeMap<u64, PathBuf>> {
-    let entries = match fs::read_dir(aside) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-        Err(error) => return Err(error),
-    };
-    let mut found = BTreeMap::new();
-    for entry in entries {
-        let entry = entry?;
-        if let Some(number) = entry.file_name().to_str().and_then(|name| name.parse().ok()) {
-            found.insert(number, entry.path());
-        }
-    }
-    Ok(found)
+    let number = |entry: &fs::DirEntry| entry.file_name().to_str()?.parse().ok();
+    Ok(folders::entries(aside)?.iter().filter_map(|entry| Some((number(entry)?, entry.path()))).collect())
 }
 
 /// Brings the checkpoints of an earlier mirror into the new one. Returns whether all could be read.
@@ -82,8 +71,9 @@ async fn gather(step: &StepContext<'_>, from: &Path) -> Result<bool> {
     let to = step.runtime.places.real(MIRROR)?;
     let has = names(&list(step, &to).await?.succeeded(step.runtime)?);
     let listed = list(step, from).await?;
-    let mut is_whole = is_read(step, &listed)?;
-    let wanted: Vec<String> = names(&listed)
+    let found = names(&listed);
+    let mut is_whole = is_read(step, listed)?;
+    let wanted: Vec<String> = found
         .into_iter()
         .filter_map(|(name, commit)| match has.get(&name) {
             None => Some(format!("{name}:{name}")),
@@ -92,22 +82,22 @@ async fn gather(step: &StepContext<'_>, from: &Path) -> Result<bool> {
             Some(_) => Some(format!("{name}:{name}.{commit}")),
         })
         .collect();
-    if wanted.is_empty() || is_read(step, &fetch(step, (from, &to), &wanted).await?)? {
+    if wanted.is_empty() || is_read(step, fetch(step, (from, &to), &wanted).await?)? {
         return Ok(is_whole);
     }
     for refspec in wanted.chunks(1) {
-        is_whole &= is_read(step, &fetch(step, (from, &to), refspec).await?)?;
+        is_whole &= is_read(step, fetch(step, (from, &to), refspec).await?)?;
     }
     Ok(is_whole)
 }
 
 /// Returns whether git could read everything, unless it was killed or the disk is full.
-fn is_read(step: &StepContext<'_>, output: &GitOutput) -> Result<bool> {
+fn is_read(step: &StepContext<'_>, output: GitOutput) -> Result<bool> {
     let is_full = String::from_utf8_lossy(&output.stderr).contains(FULL);
     match output.exit_code {
         0 => Ok(true),
         1..=LAST_EXIT if !is_full => Ok(false),
-        _ => output.clone().succeeded(step.runtime).map(|_| false),
+        _ => output.succeeded(step.runtime).map(|_| false),
     }
 }
 

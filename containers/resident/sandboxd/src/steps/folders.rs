@@ -1,6 +1,9 @@
 //! Folders: create, remove, change owner, clean caches of a home.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use ars_resident::daemon::{Answer, FailureKind};
 use ars_resident::layout::{BUILT, CHECKOUT, HOMES, MIRROR, READY, WORKSPACE};
@@ -81,6 +84,15 @@ pub(super) async fn own(step: &StepContext<'_>, path: &str, owner: User) -> Resu
         step.blocking(move |stop| change_owner(&folder, owner, stop)).await?;
     }
     Ok(Answer::Done)
+}
+
+/// Returns the entries of a folder that root alone changes; none if it is missing.
+pub(super) fn entries(folder: &Path) -> io::Result<Vec<fs::DirEntry>> {
+    match fs::read_dir(folder) {
+        Ok(entries) => entries.collect(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Removes the caches in a home. It runs as the home's user, so a link in it gains nothing.

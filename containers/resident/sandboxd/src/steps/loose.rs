@@ -30,7 +30,7 @@ const BYTES_MAX: usize = 16 << 20;
 /// Most bytes of the head of an object.
 const HEAD_MAX_BYTES: usize = 64;
 /// Digits of an object's id that name its folder.
-const FOLDER_DIGITS: usize = 2;
+pub(super) const FOLDER_DIGITS: usize = 2;
 /// Permissions of an object in the mirror.
 const OBJECT_MODE: u32 = 0o444;
 /// Permissions of a ref in the mirror.

@@ -4,17 +4,16 @@
 //! later fetch and checkpoint fail.
 
 use std::{
-    fs, io,
+    fs,
     os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
 };
 
 use ars_resident::layout::MIRROR;
 use ars_resident::names::Sha;
-use ars_resident::plan::User;
 use ars_resident::saved_work::NAMESPACE;
 
-use super::secrets;
+use super::{folders::entries, loose::FOLDER_DIGITS, secrets};
 use crate::{
     failure::{Context as _, Result},
     git::GitCall,
@@ -24,32 +23,27 @@ use crate::{
 
 /// The exit code of git for an object that it cannot read.
 const UNREADABLE: i32 = 128;
-/// Revisions that are no checkpoints.
-const OTHERS: [&str; 2] = ["--exclude=refs/ars/*", "--all"];
-/// Bytes of the name of an object's folder.
-const FOLDER_BYTES: usize = 2;
 
 /// Removes empty objects, and checkpoints that cannot be read.
 pub(crate) async fn forget(step: &StepContext<'_>) -> Result<()> {
     let mirror = step.runtime.places.real(MIRROR)?;
-    let place = mirror.clone();
     let refs = step.blocking(move |stop| {
-        remove_empty_objects(&place.join("objects"), stop)?;
+        remove_empty_objects(&mirror.join("objects"), stop)?;
         let mut found = Vec::new();
-        readable_refs(&place.join(NAMESPACE), stop, &mut found)?;
+        readable_refs(&mirror.join(NAMESPACE), stop, &mut found)?;
         Ok(found)
     });
     let refs = refs.await?;
     let all: Vec<&Sha> = refs.iter().map(|(_, commit)| commit).collect();
     // Without the others nothing is known about a checkpoint.
-    if refs.is_empty() || check(step, &mirror, &all).await? == 0 || check(step, &mirror, &[]).await? != 0 {
+    if refs.is_empty() || check(step, &all).await? == 0 || check(step, &[]).await? != 0 {
         return Ok(());
     }
     for (file, commit) in &refs {
         // Git has this code also if the machine lacks memory for a moment, so all is asked again.
-        let is_lost = check(step, &mirror, &[commit]).await? == UNREADABLE
-            && check(step, &mirror, &[]).await? == 0
-            && check(step, &mirror, &[commit]).await? == UNREADABLE;
+        let is_lost = check(step, &[commit]).await? == UNREADABLE
+            && check(step, &[]).await? == 0
+            && check(step, &[commit]).await? == UNREADABLE;
         if is_lost {
             tracing::warn!(%commit, "a checkpoint was not on the disk yet and is lost");
             fs::remove_file(file).context("checkpoint")?;
@@ -59,10 +53,10 @@ pub(crate) async fn forget(step: &StepContext<'_>) -> Result<()> {
 }
 
 /// Looks for all objects of these commits. Returns git's exit code.
-async fn check(step: &StepContext<'_>, mirror: &Path, commits: &[&Sha]) -> Result<i32> {
-    let args = ["rev-list", "--objects", "--quiet", "--stdin", "--not", OTHERS[0], OTHERS[1]];
+async fn check(step: &StepContext<'_>, commits: &[&Sha]) -> Result<i32> {
+    let args = ["rev-list", "--objects", "--quiet", "--stdin", "--not", "--exclude=refs/ars/*", "--all"];
     let lines: String = commits.iter().map(|commit| format!("{commit}\n")).collect();
-    let call = GitCall::new(User::ROOT, mirror.to_owned(), args.iter().map(Into::into).collect());
+    let call = GitCall::in_mirror(step.runtime, args)?;
     let checked = call.with_input(secrets::input(step, lines)?).run(step.runtime, &step.stop).await?;
     Ok(checked.exit_code)
 }
@@ -70,7 +64,7 @@ async fn check(step: &StepContext<'_>, mirror: &Path, commits: &[&Sha]) -> Resul
 /// Removes objects without content. Git writes none, and refuses to replace one.
 fn remove_empty_objects(objects: &Path, stop: &Stop) -> Result<()> {
     for folder in entries(objects).context("objects")? {
-        if folder.file_name().as_bytes().len() != FOLDER_BYTES {
+        if folder.file_name().as_bytes().len() != FOLDER_DIGITS {
             continue;
         }
         stop.check()?;
@@ -99,13 +93,4 @@ fn readable_refs(folder: &Path, stop: &Stop, found: &mut Vec<(PathBuf, Sha)>) ->
         }
     }
     Ok(())
-}
-
-/// Returns the entries of a folder; none if it is missing.
-fn entries(folder: &Path) -> io::Result<Vec<fs::DirEntry>> {
-    match fs::read_dir(folder) {
-        Ok(entries) => entries.collect(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(error),
-    }
 }

@@ -11,7 +11,7 @@ use ars_resident::plan::{CycleContext, check, checkpoint, evict};
 use ars_resident::thread::TreeDecision;
 use ars_types::RunId;
 
-use super::world::{World, git, main_ref, pool, thread};
+use super::world::{Provisioned, World, git, main_ref, pool, thread};
 
 async fn save(world: &World) -> Option<SavedCheckpoint> {
     let step = checkpoint(&thread("load:1"), &main_ref(), pool(0));
@@ -20,6 +20,19 @@ async fn save(world: &World) -> Option<SavedCheckpoint> {
         Ok(Answer::Saved { checkpoint }) => checkpoint,
         other => panic!("{other:?}"),
     }
+}
+
+/// Attaches a thread and makes checkpoints of a changed file.
+async fn attached(world: &World, checkpoints: usize) -> (Provisioned, Vec<SavedCheckpoint>) {
+    let provisioned = world.provision().await;
+    let (key, user) = (thread("load:1"), pool(0));
+    world.attach(&provisioned, &key, user, TreeDecision::Create).await;
+    let mut saved = Vec::new();
+    for number in 1..=checkpoints {
+        world.exec(&key, user, &format!("echo {number} > new.txt"), 10_000).await;
+        saved.push(save(world).await.unwrap());
+    }
+    (provisioned, saved)
 }
 
 #[tokio::test]
@@ -81,14 +94,7 @@ async fn repeated_checkpoint_is_the_same_and_survives_a_fetch() {
 #[tokio::test]
 async fn next_mirror_has_the_checkpoints_that_can_be_read() {
     for world in World::all() {
-        let provisioned = world.provision().await;
-        let (key, user) = (thread("load:1"), pool(0));
-        world.attach(&provisioned, &key, user, TreeDecision::Create).await;
-        let mut saved = Vec::new();
-        for number in 1..3 {
-            world.exec(&key, user, &format!("echo {number} > new.txt"), 10_000).await;
-            saved.push(save(&world).await.unwrap());
-        }
+        let (provisioned, saved) = attached(&world, 2).await;
         let (origin, mirror) = (world.origin(), world.real("/workspace/mirror"));
         let context = CycleContext { origin: &origin, ..CycleContext::default() };
         let cycle = async |steps: &[Step]| {
@@ -134,14 +140,7 @@ async fn next_mirror_has_the_checkpoints_that_can_be_read() {
 #[tokio::test]
 async fn torn_checkpoints_are_forgotten() {
     for mut world in World::all() {
-        let provisioned = world.provision().await;
-        let (key, user) = (thread("load:1"), pool(0));
-        world.attach(&provisioned, &key, user, TreeDecision::Create).await;
-        let mut saved = Vec::new();
-        for number in 1..4 {
-            world.exec(&key, user, &format!("echo {number} > new.txt"), 10_000).await;
-            saved.push(save(&world).await.unwrap());
-        }
+        let (_, saved) = attached(&world, 3).await;
         let mirror = world.real("/workspace/mirror");
         let blob = git(&mirror, &["rev-parse", &format!("{}:new.txt", saved[1].sha)]);
         let (folder, name) = blob.trim().split_at(2);

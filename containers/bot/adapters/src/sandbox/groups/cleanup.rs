@@ -77,15 +77,14 @@ fn work(receiver: &Receiver<Work>) {
         }
         let now = Instant::now();
         if now >= next {
-            left.retain(|(folders, until)| !folders.is_removed() && is_tried_again(folders, now < *until));
+            left.retain(|(folders, until)| {
+                let is_left = !folders.is_removed();
+                if is_left && now >= *until {
+                    tracing::warn!(group = %folders, "a control group could not be removed");
+                }
+                is_left && now < *until
+            });
             next = now + REMOVE_INTERVAL;
         }
     }
-}
-
-fn is_tried_again(folders: &Folders, has_time: bool) -> bool {
-    if !has_time {
-        tracing::warn!(group = %folders, "a control group could not be removed");
-    }
-    has_time
 }

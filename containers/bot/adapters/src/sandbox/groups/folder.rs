@@ -36,7 +36,7 @@ pub(super) enum Place {
 }
 
 /// The folders of a group.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) struct Folders {
     is_v2: bool,
     memory: PathBuf,
@@ -185,7 +185,7 @@ impl Folders {
         // A group that may not grow ends with the members that are listed now.
         let is_closed = write(&self.pids, "pids.max", "0").is_ok();
         for _ in 0..KILL_PASSES {
-            // A shell whose child ends first would go on to its next command.
+            // A shell would go on to its next command when its child ends first.
             for signal in [Signal::STOP, Signal::KILL] {
                 members.iter().for_each(|pid| self.send(*pid, signal));
             }
