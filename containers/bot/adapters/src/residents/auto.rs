@@ -36,7 +36,7 @@ pub struct AutoOnboarding {
     attempts: Mutex<HashMap<Resource, Attempt>>,
 }
 
-/// What this process attempted for a repository.
+/// The attempts of this process for a repository.
 #[derive(Default)]
 struct Attempt {
     /// One is in progress, or was accepted.

@@ -1,4 +1,4 @@
-//! What a loss of power tore: checkpoints of the mirror that are not whole on the disk.
+//! Checkpoints that a loss of power tore: the disk of the mirror does not have them whole.
 //!
 //! A quick checkpoint is answered before its files are written to the disk. A ref without its objects would make every
 //! later fetch and checkpoint fail.

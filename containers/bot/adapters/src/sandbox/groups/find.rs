@@ -29,7 +29,7 @@ const PASS_ON: &str = "+memory +pids";
 /// The groups of runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Groups {
-    /// Where they are made, by whom, and what removes them, or why they are not.
+    /// Where they are made, by whom, and their removal, or why they are not.
     maker: Result<(Place, Owner, Cleanup), Arc<str>>,
     limits: RunLimits,
 }
