@@ -255,6 +255,11 @@ impl LockfileKey {
     pub fn of_listing(listing: &str) -> Self {
         Self(hex(&Sha256::digest(listing)))
     }
+
+    /// Returns the key of dependencies that programs of one commit installed, for trees of that commit only.
+    pub fn at_commit(&self, sha: &Sha) -> Self {
+        Self(hex(&Sha256::digest(format!("{self} {sha}"))))
+    }
 }
 
 /// Returns bytes as lower-case hexadecimal digits.

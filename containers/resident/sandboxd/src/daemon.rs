@@ -12,6 +12,7 @@ use ars_resident::daemon::{
 };
 use ars_resident::disk::Sample;
 use ars_resident::names::BackupId;
+use ars_resident::plan::User;
 use ars_resident::pool::POOL_USERS_MAX;
 use tokio::sync::MutexGuard;
 use tokio_util::sync::CancellationToken;
@@ -60,8 +61,8 @@ impl Daemon {
         let trash = Trash::default();
         let runtime = Arc::new(runtime);
         trash.empty_soon(&runtime);
-        let (registry, installs, known) = Default::default();
-        let shared = Shared { registry, installs, known, trash, http };
+        let (registry, installs, builder, known) = Default::default();
+        let shared = Shared { registry, installs, builder, known, trash, http };
         Ok(Self { runtime, mirror: tokio::sync::Mutex::new(false), shared })
     }
 
@@ -139,8 +140,14 @@ impl Daemon {
         }
         let timeout = Duration::from_millis(u64::try_from(request.step.timeout_ms).unwrap_or(0));
         let start = Instant::now();
+        let limit = request.lock_wait_ms.map(|ms| Duration::from_millis(u64::try_from(ms).unwrap_or(0)));
+        let wait = Stop::new(entry.token.clone(), limit.unwrap_or(timeout));
+        let _builder = match request.step.user == User::BUILD {
+            true => Some(lock(&self.shared.builder, &wait).await?),
+            false => None,
+        };
         let mut lock = match request.step.needs_lock {
-            true => Some(self.lock_mirror(request, timeout, &entry.token).await?),
+            true => Some(lock(&self.mirror, &wait).await?),
             false => None,
         };
         *lock_wait = start.elapsed();
@@ -161,23 +168,16 @@ impl Daemon {
             ..failure
         })
     }
+}
 
-    /// Waits for the lock of the mirror.
-    async fn lock_mirror(
-        &self,
-        request: &StepRequest,
-        timeout: Duration,
-        token: &CancellationToken,
-    ) -> Result<MutexGuard<'_, bool>> {
-        let limit = request.lock_wait_ms.map(|ms| Duration::from_millis(u64::try_from(ms).unwrap_or(0)));
-        let stop = Stop::new(token.clone(), limit.unwrap_or(timeout));
-        stop.until(self.mirror.lock()).await.map_err(|failure| match failure.kind {
-            FailureKind::Timeout => {
-                StepFailure::new(FailureKind::LockTimeout, "the mirror was locked for too long")
-            }
-            _ => failure,
-        })
-    }
+/// Waits for a lock of the mirror or of the build user, who holds it in the mirror's steps.
+async fn lock<'a, T>(mutex: &'a tokio::sync::Mutex<T>, wait: &Stop) -> Result<MutexGuard<'a, T>> {
+    wait.until(mutex.lock()).await.map_err(|failure| match failure.kind {
+        FailureKind::Timeout => {
+            StepFailure::new(FailureKind::LockTimeout, "the mirror was locked for too long")
+        }
+        _ => failure,
+    })
 }
 
 fn millis(duration: Duration) -> i64 {

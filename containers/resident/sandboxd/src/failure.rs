@@ -45,6 +45,7 @@ impl<T, E: Into<io::Error>> Context<T> for std::result::Result<T, E> {
 fn kind_of(error: &io::Error) -> FailureKind {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::NOSPC | Errno::DQUOT) => FailureKind::NoSpace,
+        Some(Errno::MFILE | Errno::NFILE | Errno::AGAIN | Errno::NOMEM) => FailureKind::Exhausted,
         Some(Errno::NOENT | Errno::NOTDIR) => FailureKind::NotFound,
         // The path leaves its folder, or leads through a link.
         Some(Errno::XDEV | Errno::LOOP) => FailureKind::Invalid,
@@ -55,5 +56,18 @@ fn kind_of(error: &io::Error) -> FailureKind {
         }
         _ if error.kind() == io::ErrorKind::Interrupted => FailureKind::Cancelled,
         _ => FailureKind::Internal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shortage_of_the_machine_is_no_missing_file() {
+        for errno in [Errno::MFILE, Errno::NFILE, Errno::AGAIN, Errno::NOMEM] {
+            assert_eq!(kind_of(&errno.into()), FailureKind::Exhausted, "{errno}");
+        }
+        assert_eq!(kind_of(&Errno::NOENT.into()), FailureKind::NotFound);
     }
 }

@@ -25,9 +25,12 @@ use crate::{
 };
 
 /// Settings before every subcommand.
-const SETTINGS: [&str; 8] = [
+const SETTINGS: [&str; 10] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
+    // Without them git reads a home's `.config/git`, which a command of its user may have written.
+    "core.excludesFile=/dev/null",
+    "core.attributesFile=/dev/null",
     "advice.detachedHead=false",
     "advice.addEmbeddedRepo=false",
     "gc.auto=0",

@@ -11,6 +11,7 @@ mod disk;
 mod failure;
 pub mod footprint;
 mod git;
+mod homes;
 mod kept;
 mod places;
 mod process;

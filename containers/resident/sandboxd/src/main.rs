@@ -67,6 +67,9 @@ async fn main() -> Result<()> {
     if !has_landlock() {
         tracing::warn!("the kernel has no Landlock: only their users keep commands apart");
     }
+    if let Err(error) = server::raise_file_limit() {
+        tracing::warn!(%error, "the limit of open files is not raised");
+    }
     let listener = TcpListener::bind(listen).await.context("the address is in use")?;
     tracing::info!(address = %listener.local_addr()?, "the daemon listens");
     let mut terminate = signal(SignalKind::terminate())?;
@@ -75,7 +78,7 @@ async fn main() -> Result<()> {
         terminate.recv().await;
     };
     tokio::select! {
-        served = axum::serve(listener, server::router(Arc::new(daemon), token)).into_future() => served?,
+        () = server::serve(listener, server::router(Arc::new(daemon), token)) => {}
         () = stop => tracing::info!("the daemon stops"),
     }
     Ok(())

@@ -42,6 +42,11 @@ impl Places {
         &self.root
     }
 
+    /// Returns the folders that stand for `/workspace` and `/home`.
+    pub(crate) fn roots(&self) -> [&Path; 2] {
+        [&self.root, &self.homes]
+    }
+
     /// Returns the real path of a path of a plan.
     pub(crate) fn real(&self, path: &str) -> Result<PathBuf> {
         let (base, rest) = self.split(path)?;

@@ -20,14 +20,24 @@ pub(crate) async fn path(runtime: &Runtime, stop: &Stop, path: &Path) -> Result<
     }
     let mut failure = once(runtime, stop, User::ROOT, &[path]).await;
     if failure.is_err() && matches!(runtime.settings.mode, Mode::Host(_)) {
-        // Root enters every folder, other users only those with permission.
-        let program = Program::of_root(&runtime.programs.chmod, Path::new("/"));
-        let program = program.args(words(["-R", "u+rwX", "--"])).args([path]);
-        let streams = Streams::create(&runtime.streams()?, None).context("streams")?;
-        run(runtime, program, &streams, stop).await?;
-        failure = once(runtime, stop, User::ROOT, &[path]).await;
+        failure = as_owner(runtime, stop, User::ROOT, &[path]).await;
     }
     failure
+}
+
+/// Removes paths as their owner, who first gets permissions for them: only root enters every folder.
+pub(crate) async fn as_owner(
+    runtime: &Runtime,
+    stop: &Stop,
+    user: User,
+    paths: &[impl AsRef<Path>],
+) -> Result<()> {
+    let mut program = Program::of_root(&runtime.programs.chmod, Path::new("/"));
+    program.user = user;
+    let program = program.args(words(["-R", "u+rwX", "--"])).args(paths.iter().map(AsRef::as_ref));
+    let streams = Streams::create(&runtime.streams()?, None).context("streams")?;
+    run(runtime, program, &streams, stop).await?;
+    once(runtime, stop, user, paths).await
 }
 
 /// Removes paths as a user. A path that stays does not keep the others.

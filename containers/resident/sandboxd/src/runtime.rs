@@ -12,12 +12,13 @@ use ars_resident::layout::{
 };
 use ars_resident::names::RuntimeId;
 use ars_resident::plan::User;
-use rustix::fs::{Mode as Bits, chmod, chown, statvfs};
+use rustix::fs::statvfs;
 
 use crate::{
     confine::Place,
     failure::OpenError,
     git::GLOBAL,
+    homes::{self, TEMPORARY, make_folder, temporary_of},
     places::Places,
     settings::{Mode, Settings},
     users,
@@ -33,8 +34,6 @@ const TRUSTED: [&str; 7] = [
     "/bin",
     "/run/current-system/sw/bin",
 ];
-/// Folder of a home for temporary files.
-const TEMPORARY: &str = "tmp";
 /// Permissions of folders that everyone may enter.
 const OPEN: u32 = 0o755;
 /// Permissions of folders of one user.
@@ -73,6 +72,7 @@ impl Runtime {
         let places = prepare(&settings).map_err(OpenError::Workspace)?;
         let id = identify(&places).map_err(OpenError::Workspace)?;
         crate::process::kill_tagged(&format!("{id}/"));
+        homes::replace_all(&places, &settings).map_err(OpenError::Workspace)?;
         Ok(Self { settings, places, programs, id, tags: AtomicU64::new(1) })
     }
 
@@ -112,8 +112,9 @@ impl Runtime {
         if has_users {
             readable.push(self.places.real(GLOBAL)?);
         }
-        // The origin of a tree that is only read is the mirror. On a host its user could change it.
-        if has_users || user == User::BUILD {
+        // The daemon's git reads the mirror, commands of a repository do not: it has the saved work of all threads. On a
+        // host its user could change it.
+        if !has_network && (has_users || user == User::BUILD) {
             readable.push(self.places.real(MIRROR)?);
         }
         let mut writable = vec![tree.to_owned(), home.clone()];
@@ -163,37 +164,12 @@ fn prepare(settings: &Settings) -> io::Result<Places> {
         (OPS, OPEN),
         (TEMPORARIES, OPEN),
     ] {
-        make(&real(path)?, mode)?;
+        make_folder(&real(path)?, mode)?;
     }
     for user in users::all() {
-        let home = users::home(&places, user).map_err(|failure| io::Error::other(failure.stderr))?;
-        make(&home, PRIVATE)?;
-        match users::owner(&settings.mode, user) {
-            // Root does not enter a home: its content is its user's.
-            Some(owner) => {
-                let temporary = real(&temporary_of(user))?;
-                make(&temporary, PRIVATE)?;
-                for folder in [&home, &temporary] {
-                    chown(folder, Some(owner.uid()), Some(owner.gid()))?;
-                }
-            }
-            None => make(&home.join(TEMPORARY), PRIVATE)?,
-        }
+        homes::make(&places, settings, user)?;
     }
     Ok(places)
-}
-
-/// Returns the folder for temporary files of a user, which cannot replace it.
-pub(crate) fn temporary_of(user: User) -> String {
-    format!("{TEMPORARIES}/{}", users::name(user))
-}
-
-fn make(path: &Path, mode: u32) -> io::Result<()> {
-    match fs::create_dir(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    Ok(chmod(path, Bits::from_raw_mode(mode))?)
 }
 
 /// Returns the id of this disk. A new container has an empty one, which gets another id.

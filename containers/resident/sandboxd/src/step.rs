@@ -44,6 +44,9 @@ pub(crate) struct Shared {
     pub(crate) registry: Registry,
     /// One installation for each key.
     pub(crate) installs: Mutex<HashMap<LockfileKey, Arc<tokio::sync::Mutex<()>>>>,
+    /// The turn of the build user. Its steps could otherwise change each other's files and processes.
+    /// It is taken before the lock of the mirror.
+    pub(crate) builder: tokio::sync::Mutex<()>,
     /// The starts of the next checkpoints.
     pub(crate) known: AllKnown,
     /// Removed trees.

@@ -166,11 +166,13 @@ pub(crate) fn change_owner(folder: &OwnedFd, owner: Owner, stop: &Stop) -> Resul
     Ok(())
 }
 
-/// Removes the write permissions of all files.
-pub(crate) fn harden(folder: &OwnedFd, stop: &Stop) -> Result<()> {
+/// Removes the write permissions of all files, and gives everything to `owner`, who else could restore them.
+pub(crate) fn harden(folder: &OwnedFd, owner: Option<Owner>, stop: &Stop) -> Result<()> {
+    let (uid, gid) = (owner.map(Owner::uid), owner.map(Owner::gid));
     let mut pending = vec![PathBuf::from(".")];
     while let Some(path) = pending.pop() {
         let current = open_beneath(folder, &path).context("harden")?;
+        fchown(&current, uid, gid).context("harden")?;
         for (name, stat) in entries(&current)? {
             stop.check()?;
             match type_of(&stat) {
@@ -181,7 +183,11 @@ pub(crate) fn harden(folder: &OwnedFd, stop: &Stop) -> Result<()> {
                     let read = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
                     let file = openat(&current, &name, read, Mode::empty()).context("harden")?;
                     let mode = (stat.st_mode & PERMISSIONS | 0o444) & !0o222;
+                    fchown(&file, uid, gid).context("harden")?;
                     fchmod(&file, Mode::from_raw_mode(mode)).context("harden")?;
+                }
+                FileType::Symlink => {
+                    chownat(&current, &name, uid, gid, AtFlags::SYMLINK_NOFOLLOW).context("harden")?;
                 }
                 _ => {}
             }
@@ -216,7 +222,7 @@ mod tests {
         assert!(fs::symlink_metadata(to.join("out")).unwrap().is_symlink());
         use std::os::unix::fs::MetadataExt as _;
         assert_eq!(fs::metadata(to.join("a/file")).unwrap().nlink(), 2);
-        harden(&open(&from), &stop).unwrap();
+        harden(&open(&from), None, &stop).unwrap();
         assert_eq!(fs::metadata(to.join("a/file")).unwrap().mode() & 0o777, 0o444);
     }
 

@@ -16,6 +16,7 @@ use ars_sql::Sql;
 use ars_types::RefName;
 use futures::FutureExt as _;
 
+use super::deps::Installer;
 use super::engine::Engine;
 use super::ready::STREAMED_WAIT_MS;
 use super::spare::Spare;
@@ -170,7 +171,7 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
         steps.tree_token = minted.as_ref().ok().and_then(|minted| Some(minted.as_ref()?.credential.clone()));
         steps.token = steps.tree_token.clone();
         let failed = |error: StepError| error.into_refusal(Token::AttachFailed);
-        let target = self.target(steps, minted.is_err()).await?;
+        let mut target = self.target(steps, minted.is_err()).await?;
         let decision = self.decide(steps, &target.sha).await?;
         let arrival = match decision {
             TreeDecision::Reuse => Arrival::Reuse,
@@ -179,9 +180,9 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
         };
         self.engine.make_room(&self.request.thread_key, self.record, arrival).await?;
         if arrival == Arrival::Diverged {
-            self.install(steps, &target).await.map_err(failed)?;
+            self.install(steps, &mut target).await.map_err(failed)?;
         }
-        let deps = self.perform(steps, decision, &target).await.map_err(failed)?;
+        let deps = self.perform(steps, decision, &mut target).await.map_err(failed)?;
         self.bind(steps, decision, &target, deps, minted)
     }
 
@@ -260,9 +261,12 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
         }
     }
 
-    async fn install(&self, steps: &mut Steps<'_, S, H>, target: &Target) -> Result<(), StepError> {
+    /// Makes the store have the dependencies. They may get a key of the commit's own.
+    async fn install(&self, steps: &mut Steps<'_, S, H>, target: &mut Target) -> Result<(), StepError> {
         let (Some(key), Some(command)) = (&target.key, self.record.command("install")) else { return Ok(()) };
-        steps.materialise(key, &target.sha, command).await
+        let installer = Installer::of(self.record, &self.git_ref);
+        target.key = Some(steps.materialise(key, &target.sha, command, installer).await?);
+        Ok(())
     }
 
     /// Performs the plan, with the spare tree if there is one of the same content.
@@ -270,7 +274,7 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
         &self,
         steps: &mut Steps<'_, S, H>,
         decision: TreeDecision,
-        target: &Target,
+        target: &mut Target,
     ) -> Result<Deps, StepError> {
         let mut decision = decision;
         // Not while another one is made: that takes as long as a clone.
@@ -308,7 +312,7 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
         &self,
         steps: &mut Steps<'_, S, H>,
         decision: TreeDecision,
-        target: &Target,
+        target: &mut Target,
         takes_spare: bool,
     ) -> Result<Deps, StepError> {
         let origin = self.engine.host.origin(&self.record.resource);
@@ -325,13 +329,18 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
             origin: &origin,
         });
         let mut deps = Deps::None;
-        for step in plan {
+        for mut step in plan {
             let is_link = matches!(step.operation, Operation::LinkDeps { .. });
             let input = super::evict::checkpoint_input(&step);
             let answer = match steps.run(step.clone(), input).await {
                 // The store lost the entry, for example in a restore whose archive failed.
                 Err(error) if is_link && error.is_not_found() => {
                     self.install(steps, target).await?;
+                    if let (Operation::LinkDeps { key, .. }, Some(installed)) =
+                        (&mut step.operation, &target.key)
+                    {
+                        key.clone_from(installed);
+                    }
                     steps.run(step, StepInput::None).await?
                 }
                 result => result?,

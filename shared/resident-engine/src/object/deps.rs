@@ -8,7 +8,9 @@ use std::rc::Rc;
 use ars_resident::daemon::{Answer, Materialised, StepInput, Transfer};
 use ars_resident::names::{LockfileKey, Sha, TableCommand};
 use ars_resident::plan::{adopt_deps, archive_deps, install};
+use ars_resident::registry::Record;
 use ars_sql::Sql;
+use ars_types::RefName;
 use futures::FutureExt as _;
 
 use super::engine::Engine;
@@ -57,35 +59,61 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     }
 }
 
+/// The branch of the commit whose programs install dependencies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Installer {
+    /// The default branch.
+    Default,
+    /// Another one, which anyone with a request may name.
+    Other,
+}
+
+impl Installer {
+    /// Returns the installer of a commit, which is the tip of `git_ref`.
+    pub(super) fn of(record: &Record, git_ref: &RefName) -> Self {
+        if *git_ref == record.default_ref { Self::Default } else { Self::Other }
+    }
+}
+
 impl<S: Sql + 'static, H: Host> Steps<'_, S, H> {
-    /// Makes the store have an entry: it is there, or comes from its archive or an installation.
+    /// Makes the store have an entry, and returns its key: it is there, or comes from its archive or an installation.
+    ///
+    /// The programs of a commit decide what an installation leaves, whatever its lockfiles say. So only the default
+    /// branch installs for others; another commit installs an entry of its own, which is never archived.
     pub(super) async fn materialise(
         &mut self,
         key: &LockfileKey,
         sha: &Sha,
         command: &TableCommand,
-    ) -> Result<(), StepError> {
-        self.adopt(key).await?;
-        let answer = self.run(install(key, sha, command), StepInput::None).await?;
-        self.engine.note_installed(key, Some(&answer)).map_err(|fault| storage(&fault))
+        installer: Installer,
+    ) -> Result<LockfileKey, StepError> {
+        let is_there = self.adopt(key, installer).await?;
+        let own = match installer {
+            Installer::Other if is_there => return Ok(key.clone()),
+            Installer::Other => key.at_commit(sha),
+            Installer::Default => key.clone(),
+        };
+        let answer = self.run(install(&own, sha, command), StepInput::None).await?;
+        self.engine.note_installed(&own, Some(&answer)).map_err(|fault| storage(&fault))?;
+        Ok(own)
     }
 
-    /// Restores an entry that the store lacks from its archive, if there is one.
-    async fn adopt(&mut self, key: &LockfileKey) -> Result<(), StepError> {
-        if self.engine.store.deps_archive(key).map_err(|fault| storage(&fault))?.is_none() {
-            return Ok(());
+    /// Makes the store have the entry of the default branch, if it is there or in an archive.
+    /// Returns whether the store has it. The default branch installs in any case, so it is not asked without an archive.
+    async fn adopt(&mut self, key: &LockfileKey, installer: Installer) -> Result<bool, StepError> {
+        let archive = |engine: &Engine<S, H>| engine.store.deps_archive(key).map_err(|fault| storage(&fault));
+        if installer == Installer::Default && archive(self.engine)?.is_none() {
+            return Ok(false);
         }
-        let Some(Answer::Materialised { from: Materialised::Missing }) =
-            optional(self.run(adopt_deps(key, None), StepInput::None).await)?
-        else {
-            return Ok(());
-        };
-        let Some(backup) = self.engine.store.deps_archive(key).map_err(|fault| storage(&fault))? else {
-            return Ok(());
-        };
+        match optional(self.run(adopt_deps(key, None), StepInput::None).await)? {
+            Some(Answer::Materialised { from: Materialised::Missing }) => {}
+            Some(Answer::Materialised { .. }) => return Ok(true),
+            _ => return Ok(false),
+        }
+        let Some(backup) = archive(self.engine)? else { return Ok(false) };
         let sha256 = self.engine.store.backup_digest(&backup).map_err(|fault| storage(&fault))?;
         let input = StepInput::Download { from: Transfer::Engine, sha256 };
-        optional(self.run(adopt_deps(key, Some(backup)), input).await).map(drop)
+        Ok(optional(self.run(adopt_deps(key, Some(backup)), input).await)?.is_some())
     }
 }
 
@@ -98,6 +126,7 @@ fn optional(result: Result<Answer, StepError>) -> Result<Option<Answer>, StepErr
     }
 }
 
-fn storage(fault: &Fault) -> StepError {
+/// Makes a failed storage the failure of a step.
+pub(super) fn storage(fault: &Fault) -> StepError {
     StepError::Host(fault.to_string())
 }

@@ -54,10 +54,17 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                     self.measure_soon();
                     // The thread may have had the last user, or the room of the spare tree.
                     self.make_spare_soon();
-                    let reason = result.err().map(|text| {
-                        let text = ars_events::clean(&text, super::call::TEXT_MAX_CHARS);
-                        format!("dirty: the tree could not be saved and removed: {text}")
-                    });
+                    let reason = match result {
+                        Ok(()) => None,
+                        // Says nothing about the tree.
+                        Err(error) if error.is_exhausted() => {
+                            return Err(error.into_refusal(Token::NotServiceable).into());
+                        }
+                        Err(error) => {
+                            let text = ars_events::clean(&error.text(), super::call::TEXT_MAX_CHARS);
+                            Some(format!("dirty: the tree could not be saved and removed: {text}"))
+                        }
+                    };
                     return Ok(DetachAnswer { released: reason.is_none(), reason, user: binding.user });
                 }
             }

@@ -9,6 +9,7 @@ use ars_resident::pool::Holder;
 use ars_resident::thread::{Binding, TreeCheck};
 use ars_sql::Sql;
 
+use super::deps::storage;
 use super::engine::{Engine, TreeUse};
 use super::steps::{StepError, Steps};
 use crate::{Fault, Host};
@@ -85,13 +86,13 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     /// Removes the tree of a thread and returns its user. The binding stays.
     ///
     /// # Errors
-    /// The text of the step that failed. The tree stays then.
+    /// The step that failed. The tree stays then, or its user does.
     pub(super) async fn evict(
         self: &Rc<Self>,
         binding: &Binding,
         state: TreeState,
         why: &str,
-    ) -> Result<(), String> {
+    ) -> Result<(), StepError> {
         if let (Some(user), false) = (binding.user, state == TreeState::Asleep) {
             let has_unsaved = state.check().is_some_and(TreeCheck::has_unsaved);
             let mut steps = Steps::new(self);
@@ -101,16 +102,16 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                     Ok(Answer::Saved { checkpoint: Some(saved) }) => {
                         let now = self.host.now();
                         let stored = self.store.add_checkpoint(&binding.thread_key, &saved, now);
-                        stored.map_err(|fault| fault.to_string())?;
+                        stored.map_err(|fault| storage(&fault))?;
                     }
                     Ok(_) => {}
                     // The disk is gone, so nothing is left to remove.
                     Err(StepError::Replaced) if !has_unsaved => break,
-                    Err(error) => return Err(error.text()),
+                    Err(error) => return Err(error),
                 }
             }
         }
-        self.unbind(&binding.thread_key, binding, why).map_err(|fault| fault.to_string())
+        self.unbind(&binding.thread_key, binding, why).map_err(|fault| storage(&fault))
     }
 
     /// Records an eviction and returns the user to the pool, unless the thread was attached again.

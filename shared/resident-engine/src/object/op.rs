@@ -6,7 +6,7 @@ use ars_resident::daemon::{Answer, CommandEnd, StepInput};
 use ars_resident::lifecycle::StateWord;
 use ars_resident::names::{LockfileKey, Sha, TableCommand};
 use ars_resident::output::streams;
-use ars_resident::plan::{OP_TIMEOUT_MS, Operation, kill, op};
+use ars_resident::plan::{OP_TIMEOUT_MS, Operation, clean_home, kill, op};
 use ars_resident::pool::{Holder, PoolUser};
 use ars_resident::refusal::{Refusal, Token};
 use ars_resident::registry::Record;
@@ -15,6 +15,7 @@ use ars_resident::wire::{OpAnswer, OpName, OpRequest, OpStatus, TraceStep};
 use ars_sql::Sql;
 use ars_types::RefName;
 
+use super::deps::Installer;
 use super::engine::Engine;
 use super::ready::STREAMED_WAIT_MS;
 use super::steps::{StepError, Steps};
@@ -46,8 +47,18 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         let mut steps = Steps::new(self);
         let run = OpRun { engine: self, record: &record, command: &command, number, user };
         let result = run.run(request, started_at, &mut steps).await;
-        self.give_back(&holder).map_err(Error::from)?;
+        // An orphan of this instance otherwise, which the next one clears.
+        if self.clean_home(user).await {
+            self.give_back(&holder).map_err(Error::from)?;
+        }
         result.map_err(|error| OpError { error, trace: steps.trace })
+    }
+
+    /// Replaces the home of a user that will be free. Returns whether nothing of its last holder is left.
+    async fn clean_home(self: &Rc<Self>, user: PoolUser) -> bool {
+        let cleaned = Steps::new(self).run(clean_home(user), StepInput::None).await;
+        // A container that is gone has no homes.
+        matches!(cleaned, Ok(_) | Err(StepError::Replaced))
     }
 
     /// Answers `/op` with `status`, from stored facts.
@@ -98,7 +109,7 @@ impl<S: Sql + 'static, H: Host> OpRun<'_, S, H> {
         let git_ref = request.git_ref.clone().unwrap_or_else(|| self.record.default_ref.clone());
         let sha = self.commit(&git_ref, steps).await?;
         let failed = |error: StepError| error.into_refusal(Token::OpFailed);
-        let (key, is_diverged) = self.deps(&sha, steps).await?;
+        let (key, is_diverged) = self.deps(&git_ref, &sha, steps).await?;
         let result = self.perform(&sha, key.as_ref(), steps).await;
         let (end, deps) = result.map_err(failed)?;
         let streams = streams(&end.captured(OP_TIMEOUT_MS), None);
@@ -142,6 +153,7 @@ impl<S: Sql + 'static, H: Host> OpRun<'_, S, H> {
     /// Returns the dependencies of the commit, installed if the store lacks them.
     async fn deps(
         &self,
+        git_ref: &RefName,
         sha: &Sha,
         steps: &mut Steps<'_, S, H>,
     ) -> Result<(Option<LockfileKey>, bool), Error> {
@@ -153,11 +165,11 @@ impl<S: Sql + 'static, H: Host> OpRun<'_, S, H> {
             _ => steps.lockfile_key(sha).await.map_err(failed)?,
         };
         let is_diverged = key.as_ref() != stamp.as_ref().map(|stamp| &stamp.lockfile_hash);
-        if let Some(key) = &key {
-            // An existing entry of the store is used unchanged.
-            steps.materialise(key, sha, command).await.map_err(failed)?;
-        }
-        Ok((key, is_diverged))
+        let Some(key) = key else { return Ok((None, is_diverged)) };
+        // An existing entry of the store is used unchanged.
+        let installer = Installer::of(self.record, git_ref);
+        let key = steps.materialise(&key, sha, command, installer).await.map_err(failed)?;
+        Ok((Some(key), is_diverged))
     }
 
     /// Performs the plan. The checkout is removed in any case.

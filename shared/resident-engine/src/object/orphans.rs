@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use ars_resident::daemon::StepInput;
-use ars_resident::plan::abandon;
+use ars_resident::plan::{Operation, abandon};
 use ars_resident::pool::{Holder, PoolUser};
 use ars_sql::Sql;
 use futures::FutureExt as _;
@@ -44,9 +44,14 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         if self.host.runtime().await.is_some() {
             let mut steps = Steps::new(self);
             for step in abandon(user, holder) {
-                // A folder that stays costs space only. A container that is gone has neither folders nor processes.
-                if let Err(StepError::Replaced) = steps.run(step, StepInput::None).await {
-                    break;
+                let is_home = matches!(step.operation, Operation::CleanHome { .. });
+                match steps.run(step, StepInput::None).await {
+                    // A container that is gone has neither folders nor processes.
+                    Err(StepError::Replaced) => break,
+                    // Its next holder would find what this one left. The next instance tries again.
+                    Err(_) if is_home => return Ok(()),
+                    // A folder that stays costs space only.
+                    Ok(_) | Err(_) => {}
                 }
             }
         }

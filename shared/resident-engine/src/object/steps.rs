@@ -158,6 +158,10 @@ impl StepError {
             Self::Step { failure, .. } if failure.kind == FailureKind::LockTimeout => {
                 Refusal::new(Token::MirrorBusy, "another operation uses the mirror; repeat the request")
             }
+            Self::Step { step, failure } if failure.kind == FailureKind::Exhausted => {
+                let text = format!("the container is short of resources at {step}; repeat the request");
+                Refusal::new(Token::NotServiceable, &text)
+            }
             Self::Step { step, failure } => {
                 let kind = failure.kind;
                 let text = failure_text(&(*failure).into());
@@ -176,6 +180,11 @@ impl StepError {
     /// Returns whether a step failed because something is not on the disk.
     pub(super) fn is_not_found(&self) -> bool {
         matches!(self, Self::Step { failure, .. } if failure.kind == FailureKind::NotFound)
+    }
+
+    /// Returns whether the container was short of file descriptors, processes or memory.
+    pub(super) fn is_exhausted(&self) -> bool {
+        matches!(self, Self::Step { failure, .. } if failure.kind == FailureKind::Exhausted)
     }
 
     pub(super) fn text(&self) -> String {

@@ -89,3 +89,27 @@ fn archive_ends_with_its_key_and_its_resident() {
     assert_eq!(world.call(offboard(false)).body["backupObjectsDeleted"], 3);
     assert!(world.stored().is_empty() && world.deps_archives().is_empty());
 }
+
+/// Programs of any branch run in an installation, whatever its lockfiles say. The default branch never takes the result.
+#[test]
+fn other_branch_installs_for_itself() {
+    let mut world = World::warm();
+    let kept = |world: &World| world.platform.borrow().container.as_ref().unwrap().deps.clone();
+    let of_main = kept(&world);
+    // Two branches with the lockfiles of each other, and others than the default branch.
+    for (branch, number) in [("first", 9 << 8), ("second", (9 << 8) + 1)] {
+        world.platform.borrow_mut().branches.insert(branch.into(), sha(number));
+        let attached = world.attach(&format!("load:{branch}"), json!({ "refHint": branch }));
+        assert_eq!(attached["deps"], "hardlink", "{attached}");
+    }
+    assert_eq!(kept(&world).len(), of_main.len() + 2, "one took the installation of the other");
+    world.platform.borrow_mut().branches.insert("main".into(), sha((9 << 8) + 2));
+    let before = world.count("install");
+    refresh(&mut world);
+    assert_eq!(kept(&world).len(), of_main.len() + 3, "the default branch took an installation of a branch");
+    assert_eq!(world.count("install"), before + 1);
+    // From now on a branch with these lockfiles takes what the default branch installed.
+    world.platform.borrow_mut().branches.insert("third".into(), sha((9 << 8) + 3));
+    world.attach("load:third", json!({ "refHint": "third" }));
+    assert_eq!((kept(&world).len(), world.count("install")), (of_main.len() + 3, before + 1));
+}

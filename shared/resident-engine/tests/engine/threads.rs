@@ -277,7 +277,8 @@ fn operation_returns_its_user_in_any_case() {
     world.platform.borrow_mut().failures.push(("op-clone", failure));
     let failed = op(&mut world, json!({}));
     assert!(failed["error"].as_str().unwrap().starts_with("op-failed at op-clone: "), "{failed}");
-    assert_eq!(world.platform.borrow().steps.last().unwrap(), "op-remove");
+    let steps = world.platform.borrow().steps.clone();
+    assert!(steps.ends_with(&["op-remove".into(), "home-clean".into()]), "{steps:?}");
     assert_eq!(world.pool(), json!({}));
     let status = op(&mut world, json!({ "op": "status" }));
     assert!(status["summary"].as_str().unwrap().starts_with("warm at main@"), "{status}");

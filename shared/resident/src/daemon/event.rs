@@ -58,6 +58,8 @@ pub enum FailureKind {
     Transfer,
     /// An archive is damaged, or contains a path outside of its folder.
     Corrupt,
+    /// The machine has no file descriptors, processes or memory left at this moment.
+    Exhausted,
     /// A fault of the daemon or of its machine.
     Internal,
 }

@@ -3,7 +3,7 @@
 use ars_types::RefName;
 
 use super::spare::TAKE_SPARE;
-use super::step::{FETCH_TIMEOUT_MS, Operation, PlanStep, User, git, remote_git};
+use super::step::{FETCH_TIMEOUT_MS, Operation, PlanStep, User, clone_branch, git, remote_git, track_all};
 use crate::layout::{MIRROR, THREADS, thread_dir, tree};
 use crate::names::{LockfileKey, StrictThreadKey};
 use crate::pool::PoolUser;
@@ -88,12 +88,12 @@ fn create(context: &AttachContext<'_>, path: &str, owner: User) -> Vec<PlanStep>
         steps.extend(context.readonly.then_some(remote));
         return steps;
     }
-    // Without hard links, so that no write reaches the mirror's objects.
-    let clone =
-        git(MIRROR, &["clone", "--no-hardlinks", "--branch", context.git_ref.as_str(), "--", MIRROR, path]);
     steps.extend([
         clean,
-        PlanStep::root("worktree-clone", clone).within(FETCH_TIMEOUT_MS).locked(),
+        PlanStep::root("worktree-clone", clone_branch(context.git_ref, path))
+            .within(FETCH_TIMEOUT_MS)
+            .locked(),
+        PlanStep::root("worktree-branches", track_all(path)),
         PlanStep::root("worktree-chown", Operation::ChangeOwner { path: dir, owner }).locked(),
         remote,
     ]);

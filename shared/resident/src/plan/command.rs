@@ -90,7 +90,8 @@ pub fn op(
     let owner = User::pool(user);
     let path = op_checkout(number);
     let dir = op_dir(number);
-    let clone = git(MIRROR, &["clone", "--no-hardlinks", "--no-checkout", "--", MIRROR, &path]);
+    // All branches, because one may have moved on from the commit; the saved work of threads is on none.
+    let clone = git(MIRROR, &["clone", "--no-local", "--no-checkout", "--", MIRROR, &path]);
     let make = Operation::MakeDir { path: dir.clone(), mode: PRIVATE_MODE, owner: User::ROOT };
     let mut steps = vec![
         PlanStep::root("op-dir", make),

@@ -121,7 +121,7 @@ pub fn cycle_step(step: Step, context: &CycleContext<'_>, budget_ms: i64) -> Opt
 
 fn checkout_clone(context: &CycleContext<'_>, budget_ms: i64) -> Option<Vec<PlanStep>> {
     let branch = context.git_ref?.as_str();
-    let clone = git(MIRROR, &["clone", "--no-hardlinks", "--branch", branch, "--", MIRROR, CHECKOUT]);
+    let clone = git(MIRROR, &["clone", "--no-local", "--branch", branch, "--", MIRROR, CHECKOUT]);
     let own = Operation::ChangeOwner { path: CHECKOUT.to_owned(), owner: User::BUILD };
     Some(vec![
         PlanStep::root("checkout-clone", clone).within(budget_ms).locked(),

@@ -25,6 +25,6 @@ pub use restore::{find_checkpoint, restore};
 pub use spare::{SpareContext, TAKE_SPARE, make_spare, remove_spare};
 pub use step::{Operation, PlanStep, Root, Unprivileged, User};
 pub use thread::{
-    abandon, adopt_deps, archive_deps, check, check_credential, checkpoint, empty_trash, evict, install,
-    kill, sweep_deps, write_credential,
+    abandon, adopt_deps, archive_deps, check, check_credential, checkpoint, clean_home, empty_trash, evict,
+    install, kill, sweep_deps, write_credential,
 };

@@ -6,7 +6,7 @@
 use ars_types::RefName;
 
 use super::attach::PRIVATE_MODE;
-use super::step::{FETCH_TIMEOUT_MS, Operation, PlanStep, User, git};
+use super::step::{FETCH_TIMEOUT_MS, Operation, PlanStep, User, clone_branch, git, track_all};
 use crate::layout::{MIRROR, SPARE, SPARES};
 use crate::names::LockfileKey;
 use crate::pool::PoolUser;
@@ -32,16 +32,16 @@ pub fn make_spare(context: SpareContext<'_>) -> Vec<PlanStep> {
     let SpareContext { git_ref, user, deps, origin } = context;
     let (tree, owner) = (SPARE.to_owned(), User::pool(user));
     let folder = Operation::MakeDir { path: SPARES.to_owned(), mode: PRIVATE_MODE, owner: User::ROOT };
-    let clone = git(MIRROR, &["clone", "--no-hardlinks", "--branch", git_ref.as_str(), "--", MIRROR, SPARE]);
     let settings = format!("{SPARE}/.git/config");
     let remote = git(MIRROR, &["config", "--file", &settings, "remote.origin.url", origin]);
     let own = Operation::ChangeOwner { path: tree.clone(), owner };
     let mut steps = vec![
         PlanStep::root("spare-dir", folder),
         remove_spare(),
-        PlanStep::root("spare-clone", clone).within(FETCH_TIMEOUT_MS).locked(),
+        PlanStep::root("spare-clone", clone_branch(git_ref, SPARE)).within(FETCH_TIMEOUT_MS).locked(),
         // Before its user owns the tree, because root's git changes the file.
         PlanStep::root("spare-remote", remote),
+        PlanStep::root("spare-branches", track_all(SPARE)),
         PlanStep::root("spare-chown", own),
     ];
     if let Some(key) = deps {

@@ -1,7 +1,9 @@
 //! The vocabulary of plans.
 
+use ars_types::RefName;
 use serde::{Deserialize, Serialize};
 
+use crate::layout::MIRROR;
 use crate::names::{BackupId, ExecCommand, LockfileKey, Sha, TableCommand};
 use crate::pool::PoolUser;
 
@@ -265,7 +267,7 @@ pub enum Operation {
         /// Folder.
         path: String,
     },
-    /// Clean the caches in a user's home.
+    /// Replace a user's home by an empty one. Its processes have ended.
     CleanHome {
         /// The user.
         user: PoolUser,
@@ -331,4 +333,19 @@ pub(super) fn git(cwd: &str, args: &[&str]) -> Operation {
 pub(super) fn remote_git(cwd: &str, args: &[&str], has_credential: bool) -> Operation {
     let args = args.iter().map(|arg| (*arg).to_owned()).collect();
     Operation::Git { args, cwd: cwd.to_owned(), has_credential }
+}
+
+/// Makes a clone of a branch of the mirror, for a tree.
+///
+/// It has the objects of that branch only, packed anew: a copy of the mirror's files would also have the saved work of
+/// other threads. No write reaches the mirror's objects.
+pub(super) fn clone_branch(branch: &RefName, path: &str) -> Operation {
+    git(MIRROR, &["clone", "--no-local", "--single-branch", "--branch", branch.as_str(), "--", MIRROR, path])
+}
+
+/// Makes a change of the settings of a clone that root still owns: a later fetch names all branches of its origin.
+pub(super) fn track_all(path: &str) -> Operation {
+    let file = format!("{path}/.git/config");
+    let all = "+refs/heads/*:refs/remotes/origin/*";
+    git(MIRROR, &["config", "--file", &file, "--replace-all", "remote.origin.fetch", all])
 }

@@ -67,8 +67,14 @@ pub fn evict(
         steps.push(checkpoint(thread, git_ref, user));
     }
     steps.push(PlanStep::root("worktree-remove", Operation::DiscardTree { path: thread_dir(thread) }));
-    steps.push(PlanStep::root("home-clean", Operation::CleanHome { user }));
+    steps.push(clean_home(user));
     steps
+}
+
+/// Returns the step after which the home of a user has nothing of its last holder. Before it succeeds, the user is not
+/// free.
+pub fn clean_home(user: PoolUser) -> PlanStep {
+    PlanStep::root("home-clean", Operation::CleanHome { user })
 }
 
 /// Returns the steps that remove what an operation or attach left that did not end.
@@ -78,11 +84,7 @@ pub fn abandon(user: PoolUser, holder: &Holder) -> Vec<PlanStep> {
         Holder::Thread(thread) => thread_dir(thread),
         Holder::Op(number) => op_dir(*number),
     };
-    vec![
-        kill(user),
-        PlanStep::root("orphan-remove", Operation::DiscardTree { path }),
-        PlanStep::root("home-clean", Operation::CleanHome { user }),
-    ]
+    vec![kill(user), PlanStep::root("orphan-remove", Operation::DiscardTree { path }), clean_home(user)]
 }
 
 /// Returns the step that waits for the deletion of removed trees. Their space is free after it.

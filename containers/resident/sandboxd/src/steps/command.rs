@@ -5,6 +5,7 @@ use ars_resident::names::{ExecCommand, TableCommand};
 use ars_resident::output::{HEAD_BYTES_MAX, NO_SPACE_EXIT};
 use ars_resident::plan::User;
 
+use super::home;
 use crate::{
     failure::{Context as _, Result},
     process::{Ended, Heads, Input, Program, Streams, run},
@@ -21,7 +22,11 @@ pub(super) async fn table(
     command: &TableCommand,
     cwd: &str,
 ) -> Result<Answer> {
-    let (ended, streams) = match shell(step, user, command.as_str(), cwd).await? {
+    let ran = match user {
+        User::BUILD => build(step, command, cwd).await?,
+        _ => shell(step, user, command.as_str(), cwd).await?,
+    };
+    let (ended, streams) = match ran {
         Ok(done) => done,
         Err(refused) => return Ok(Answer::Command(refused)),
     };
@@ -41,6 +46,18 @@ pub(super) async fn exec(
         Err(refused) => return Ok(Answer::Command(refused)),
     };
     finish(step, ended, &streams.heads(head_bytes.min(HEAD_BYTES_MAX)))
+}
+
+/// Runs a command of the build user in a shell, in an empty home. No process is left after it.
+pub(super) async fn build(
+    step: &StepContext<'_>,
+    command: &TableCommand,
+    cwd: &str,
+) -> Result<std::result::Result<(Ended, Streams), CommandEnd>> {
+    home::enter_build(step).await?;
+    let ran = shell(step, User::BUILD, command.as_str(), cwd).await;
+    home::leave_build(step).await?;
+    ran
 }
 
 /// Runs a command in a shell. A full disk ends it before its start, with its own exit code.

@@ -41,13 +41,14 @@ pub(super) async fn install(
         store::touch(step.runtime, key)?;
         return Ok(Answer::Materialised { from: Materialised::Store });
     }
+    let _builder = step.stop.until(step.shared.builder.lock()).await?;
     // A refresh resumes an installation that did not end. Only a cycle reads the marker.
     let is_cycle = matches!(step.request.job, Job::Cycle { .. });
     if is_cycle {
         markers::write(step.runtime, DEPS_INSTALLING, key.as_str())?;
     }
     let scratch = prepare_scratch(step, key, sha).await?;
-    let ran = run_install(step, key, command).await;
+    let ran = run_install(step, &store::scratch_path(key, sha), command).await;
     if let Err(failure) = &ran
         && failure.kind == FailureKind::Exit
     {
@@ -64,10 +65,11 @@ pub(super) async fn install(
     Ok(Answer::Materialised { from: Materialised::Install })
 }
 
-/// Makes the scratch checkout, or continues with the one of an interrupted installation.
+/// Makes the scratch checkout, or continues with the one of an interrupted installation of the same commit.
+/// It has the branches of the code host, and not the saved work of threads.
 async fn prepare_scratch(step: &StepContext<'_>, key: &LockfileKey, sha: &Sha) -> Result<PathBuf> {
     let runtime = step.runtime;
-    let path = store::scratch_path(key);
+    let path = store::scratch_path(key, sha);
     let real = runtime.places.real(&path)?;
     let checkout = || async {
         let arguments = ["checkout", "--quiet", "--force", "--detach", sha.as_str(), "--"];
@@ -80,7 +82,7 @@ async fn prepare_scratch(step: &StepContext<'_>, key: &LockfileKey, sha: &Sha) -
     step.stop.check()?;
     remove_real(step, &real).await?;
     let mirror = runtime.places.real(MIRROR)?;
-    let mut call = GitCall::in_mirror(runtime, ["clone", "--quiet", "--shared", "--no-checkout", "--"])?;
+    let mut call = GitCall::in_mirror(runtime, ["clone", "--quiet", "--no-local", "--no-checkout", "--"])?;
     call.args.extend([mirror.into(), real.clone().into()]);
     call.run(runtime, &step.stop).await?.succeeded(runtime)?;
     if let Some(owner) = users::owner(&runtime.settings.mode, User::BUILD) {
@@ -109,8 +111,8 @@ async fn seed(step: &StepContext<'_>, key: &LockfileKey, scratch: &str) -> Resul
     replaced.remove(step).await
 }
 
-async fn run_install(step: &StepContext<'_>, key: &LockfileKey, command: &TableCommand) -> Result<()> {
-    let shell = command::shell(step, User::BUILD, command.as_str(), &store::scratch_path(key)).await?;
+async fn run_install(step: &StepContext<'_>, scratch: &str, command: &TableCommand) -> Result<()> {
+    let shell = command::build(step, command, scratch).await?;
     let end = match shell {
         Ok((ended, streams)) => {
             if let Some(why) = ended.stopped {
@@ -144,7 +146,8 @@ async fn commit(
     let entry = runtime.places.real(&store::entry_path(key))?;
     let needs_folder = has_node_lockfile(step, sha).await?;
     remove_real(step, &entry).await?;
-    let source = runtime.places.open_dir(&store::scratch_path(key))?;
+    let source = runtime.places.open_dir(&store::scratch_path(key, sha))?;
+    let root = users::owner(&runtime.settings.mode, User::ROOT);
     let (staged, scratch, stamp) = (staging.clone(), scratch.to_owned(), key.to_string());
     let work = move |stop: &Stop| {
         let target = store::create(&staged)?;
@@ -153,7 +156,7 @@ async fn commit(
             let text = format!("the command created no node_modules in {}", scratch.display());
             return Err(StepFailure::new(FailureKind::NotFound, text));
         }
-        harden(&target, stop)?;
+        harden(&target, root, stop)?;
         fs::write(staged.join(COMPLETE), stamp).context("deps")?;
         fs::rename(&staged, &entry).context("deps")
     };

@@ -1,4 +1,4 @@
-//! Folders: create, remove, change owner, clean caches of a home.
+//! Folders: create, remove, change owner.
 
 use std::{
     fs, io,
@@ -16,14 +16,11 @@ use crate::{
     failure::{Context as _, Result, invalid},
     places::open_beneath,
     remove,
-    runtime::temporary_of,
     step::StepContext,
     users,
     walk::change_owner,
 };
 
-/// Caches of package managers in a home.
-const CACHES: [&str; 5] = [".local/share/pnpm", ".cache", ".npm", ".yarn", ".bun"];
 /// Largest permissions of a folder.
 const PERMISSIONS: u32 = 0o777;
 
@@ -92,19 +89,5 @@ pub(super) fn entries(folder: &Path) -> io::Result<Vec<fs::DirEntry>> {
         Ok(entries) => entries.collect(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error),
-    }
-}
-
-/// Removes the caches in a home. It runs as the home's user, so a link in it gains nothing.
-pub(super) async fn clean_home(step: &StepContext<'_>, user: User) -> Result<Answer> {
-    let places = &step.runtime.places;
-    let home = users::home(places, user)?;
-    let caches = CACHES.iter().map(|cache| home.join(cache));
-    // The folder itself is root's, so only its content is removed.
-    let paths: Vec<_> = caches.chain([places.real(&temporary_of(user))?]).collect();
-    match remove::once(step.runtime, &step.stop, user, &paths).await {
-        // A failed removal only costs space.
-        Err(failure) if failure.kind != FailureKind::Exit => Err(failure),
-        Ok(()) | Err(_) => Ok(Answer::Done),
     }
 }

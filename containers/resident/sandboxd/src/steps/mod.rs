@@ -13,6 +13,7 @@ mod files;
 mod folders;
 mod git_step;
 mod hidden;
+mod home;
 mod inspect;
 mod kill;
 mod loose;

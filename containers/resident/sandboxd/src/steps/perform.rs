@@ -4,8 +4,8 @@ use ars_resident::daemon::{Answer, Job};
 use ars_resident::plan::{Operation, User};
 
 use super::{
-    aside, builds, check, checkpoint, command, credential, deps, files, folders, git_step, inspect, kill,
-    markers, snapshot, spare, transfer, trash,
+    aside, builds, check, checkpoint, command, credential, deps, files, folders, git_step, home, inspect,
+    kill, markers, snapshot, spare, transfer, trash,
 };
 use crate::{failure::Result, step::StepContext};
 
@@ -57,6 +57,6 @@ pub(crate) async fn perform(step: &StepContext<'_>) -> Result<Answer> {
         Operation::Unmount => Ok(Answer::Done),
         Operation::Archive { path, without } => snapshot::archive(step, path, without.as_deref()).await,
         Operation::Extract { backup, path } => snapshot::extract(step, backup, path).await,
-        Operation::CleanHome { user } => folders::clean_home(step, User::pool(*user)).await,
+        Operation::CleanHome { user } => home::clean(step, User::pool(*user)).await,
     }
 }

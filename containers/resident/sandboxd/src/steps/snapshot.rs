@@ -14,6 +14,7 @@ use crate::{
     failure::{Context as _, Result, invalid},
     step::StepContext,
     store, users,
+    walk::harden,
 };
 
 /// Archives a folder, and sends the archive or keeps it for the engine.
@@ -104,13 +105,14 @@ async fn replace(step: &StepContext<'_>, file: &Path, target: &Target<'_>) -> Re
     let is_root = matches!(step.runtime.settings.mode, crate::settings::Mode::Users);
     let extracted =
         step.blocking(move |stop| archive::unpack(&archive, &folder, is_root, &progress, stop)).await;
-    let verified = extracted.and_then(|()| match target.entry {
-        Some(key) if store::is_entry_of(&beside, key) => Ok(()),
-        Some(_) => {
+    let verified = match (extracted, target.entry) {
+        (Err(failure), _) => Err(failure),
+        (Ok(()), Some(key)) if store::is_entry_of(&beside, key) => own_entry(step, target.beside).await,
+        (Ok(()), Some(_)) => {
             Err(StepFailure::new(FailureKind::Corrupt, "the archive is of no complete entry of this key"))
         }
-        None => own_root(step, target.path, &beside),
-    });
+        (Ok(()), None) => own_root(step, target.path, &beside),
+    };
     if let Err(failure) = verified {
         // The failure of the extraction is the one to report.
         let _ = remove_real(step, &beside).await;
@@ -118,6 +120,13 @@ async fn replace(step: &StepContext<'_>, file: &Path, target: &Target<'_>) -> Re
     }
     remove_real(step, &real).await?;
     std::fs::rename(&beside, &real).context("extract")
+}
+
+/// Gives an extracted entry to root: archives of earlier versions have another owner.
+async fn own_entry(step: &StepContext<'_>, path: &str) -> Result<()> {
+    let folder = step.runtime.places.open_dir(path)?;
+    let root = users::owner(&step.runtime.settings.mode, User::ROOT);
+    step.blocking(move |stop| harden(&folder, root, stop)).await
 }
 
 /// Gives the extracted folder itself its owner and permissions, which no entry of the archive has.

@@ -1,5 +1,7 @@
 //! The trash: a removed tree is moved away at once, and deleted later (`crate::trash`).
 
+use std::path::Path;
+
 use ars_resident::daemon::{Answer, FailureKind};
 use ars_resident::layout::TRASH;
 use rustix::fs::{RenameFlags, renameat_with};
@@ -12,9 +14,15 @@ use crate::{failure::Result, step::StepContext};
 pub(super) async fn discard(step: &StepContext<'_>, path: &str) -> Result<Answer> {
     step.require_root()?;
     let real = folders::removable(step, path)?;
+    throw_away(step, path, &real).await?;
+    Ok(Answer::Done)
+}
+
+/// Moves a folder into the trash for a step of any user.
+pub(super) async fn throw_away(step: &StepContext<'_>, path: &str, real: &Path) -> Result<()> {
     let (from, name) = match step.runtime.places.parent(path) {
         Ok(found) => found,
-        Err(failure) if failure.kind == FailureKind::NotFound => return Ok(Answer::Done),
+        Err(failure) if failure.kind == FailureKind::NotFound => return Ok(()),
         Err(failure) => return Err(failure),
     };
     let trash = step.runtime.places.open_dir(TRASH)?;
@@ -23,9 +31,9 @@ pub(super) async fn discard(step: &StepContext<'_>, path: &str) -> Result<Answer
         Ok(()) => step.shared.trash.empty_soon(step.runtime),
         Err(Errno::NOENT) => {}
         // A mount, or a folder of a host that its owner may not move.
-        Err(_) => folders::remove_real(step, &real).await?,
+        Err(_) => folders::remove_real(step, real).await?,
     }
-    Ok(Answer::Done)
+    Ok(())
 }
 
 /// Waits until the trash is empty.

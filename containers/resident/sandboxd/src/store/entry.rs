@@ -7,7 +7,7 @@ use std::{
 };
 
 use ars_resident::layout::{DEPS, deps_entry};
-use ars_resident::names::LockfileKey;
+use ars_resident::names::{LockfileKey, Sha};
 
 use crate::{
     failure::{Context as _, Result},
@@ -28,14 +28,15 @@ pub(crate) fn entry_path(key: &LockfileKey) -> String {
     deps_entry(key)
 }
 
-/// Returns the path of the scratch checkout of an entry.
-pub(crate) fn scratch_path(key: &LockfileKey) -> String {
-    format!("{DEPS}/{SCRATCH}{key}")
+/// Returns the path of the scratch checkout of an entry at a commit.
+/// Another commit has another one, because programs of the first may have changed it.
+pub(crate) fn scratch_path(key: &LockfileKey, sha: &Sha) -> String {
+    format!("{DEPS}/{SCRATCH}{key}-{sha}")
 }
 
 /// Returns the key of an entry or scratch checkout by its name, and whether it is a scratch checkout.
 pub(crate) fn key_of(name: &str) -> Option<(LockfileKey, bool)> {
-    let scratch = name.strip_prefix(SCRATCH);
+    let scratch = name.strip_prefix(SCRATCH).map(|rest| rest.split_once('-').map_or(rest, |(key, _)| key));
     Some((LockfileKey::parse(scratch.unwrap_or(name)).ok()?, scratch.is_some()))
 }
 

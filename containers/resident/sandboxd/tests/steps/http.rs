@@ -17,7 +17,7 @@ use ars_resident::layout::MIRROR;
 use ars_resident::names::{BackupId, ExecCommand};
 use ars_resident::plan::{Operation, PlanStep, User, exec};
 use ars_resident::thread::TreeDecision;
-use ars_sandboxd::server::router;
+use ars_sandboxd::server::{CONNECTIONS_MAX, router, serve as serve_on};
 use axum::{
     Router,
     body::{Body, Bytes, to_bytes},
@@ -27,6 +27,10 @@ use axum::{
 };
 use futures::{StreamExt as _, stream};
 use reqwest::{Client, RequestBuilder, StatusCode};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
 
 use super::world::{World, is_running, main_ref, pool, thread};
 
@@ -36,7 +40,7 @@ async fn serve(world: &World) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let routes = router(Arc::clone(&world.daemon), Secret::parse(Some(TOKEN.into())).unwrap());
-    tokio::spawn(async move { axum::serve(listener, routes).await });
+    tokio::spawn(serve_on(listener, routes));
     address
 }
 
@@ -197,5 +201,22 @@ async fn archives_pass_through_the_engine() {
         assert_eq!(removed.status().is_success(), !name.contains('%'), "{name}");
         let get = client.get(url(name)).bearer_auth(TOKEN).send().await.unwrap();
         assert_eq!(get.status(), StatusCode::NOT_FOUND, "{name}");
+    }
+}
+
+/// The Worker's runtime keeps the connections of earlier requests open, as the clients here do.
+#[tokio::test]
+async fn connections_of_ended_requests_are_closed() {
+    let world = World::new(false);
+    let address = serve(&world).await;
+    let mut connections = Vec::new();
+    for _ in 0..=CONNECTIONS_MAX {
+        let mut stream = TcpStream::connect(address.trim_start_matches("http://")).await.unwrap();
+        let head = format!("GET /v1/status HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+        connections.push(stream);
     }
 }

@@ -6,6 +6,7 @@ mod attach;
 mod checkpoint;
 mod commands;
 mod deps;
+mod holders;
 mod hostile;
 mod http;
 mod publish;
