@@ -16,6 +16,8 @@ use super::{
     args::{Args, one_line, peek},
 };
 
+/// Longest command. A longer text is written by `write_file`.
+const COMMAND_BYTES_MAX: usize = 1 << 20;
 /// Default timeout.
 const DEFAULT_TIMEOUT_MS: u64 = 300_000;
 /// Minimum timeout. A shorter one is raised to it.
@@ -85,6 +87,15 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     let command = args.text("command")?;
     if command.trim().is_empty() {
         return Err(ToolOutput::refused("`command` must not be blank."));
+    }
+    if command.contains('\0') {
+        return Err(ToolOutput::refused("`command` must not contain a zero byte; write it as an escape."));
+    }
+    if command.len() > COMMAND_BYTES_MAX {
+        return Err(ToolOutput::refused(format!(
+            "`command` has {} bytes, and at most {COMMAND_BYTES_MAX} are run; write long text with write_file.",
+            command.len()
+        )));
     }
     let wanted = args.optional_count("timeoutMs")?.unwrap_or(DEFAULT_TIMEOUT_MS);
     let workspace = context.workspace()?;

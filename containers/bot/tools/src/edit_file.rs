@@ -1,5 +1,7 @@
 //! `edit_file`: replaces one exact passage of a file.
 
+use std::borrow::Cow;
+
 use ars_agent::ToolSpec;
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -81,12 +83,22 @@ fn replace(text: &str, old: &str, new: &str, every: bool) -> Result<(String, usi
     if old == new {
         return Err(EditError::Unchanged);
     }
+    let new = &with_ends_of(text, new);
     match text.matches(old).count() {
         0 if text.replace("\r\n", "\n").contains(old) => Err(EditError::LineEnds),
         0 => Err(EditError::NotFound),
         1 => Ok((text.replacen(old, new, 1), 1)),
         count if every => Ok((text.replace(old, new), count)),
         count => Err(EditError::Ambiguous(count)),
+    }
+}
+
+/// Returns the new text with the line ends of the file, where all of them are CRLF: a model writes LF only.
+fn with_ends_of<'a>(file: &str, new: &'a str) -> Cow<'a, str> {
+    let (lines, crlf) = (file.matches('\n').count(), file.matches("\r\n").count());
+    match crlf > 0 && crlf == lines {
+        true => Cow::Owned(new.replace("\r\n", "\n").replace('\n', "\r\n")),
+        false => Cow::Borrowed(new),
     }
 }
 
@@ -98,6 +110,14 @@ mod tests {
     fn one_exact_place_is_replaced() {
         assert_eq!(replace("a b c", "b", "x", false), Ok(("a x c".into(), 1)));
         assert_eq!(replace("b b", "b", "x", true), Ok(("x x".into(), 2)));
+    }
+
+    #[test]
+    fn file_keeps_its_one_kind_of_line_end() {
+        let edited = |text: &str, new: &str| replace(text, "b", new, false).unwrap().0;
+        assert_eq!(edited("\u{feff}a\r\nb\r\n", "b\nc\r\nd"), "\u{feff}a\r\nb\r\nc\r\nd\r\n");
+        assert_eq!(edited("a\nb\n", "b\nc"), "a\nb\nc\n");
+        assert_eq!(edited("a\r\nb\n", "b\nc"), "a\r\nb\nc\n", "mixed ends are left alone");
     }
 
     #[test]

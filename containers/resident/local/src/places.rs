@@ -72,15 +72,17 @@ impl Places {
         RuntimeId::parse(text.trim()).ok()
     }
 
-    /// Removes the disk. It is gone at once, and its content afterwards.
+    /// Removes the disk and the homes. They are gone at once, and their content afterwards.
     pub(crate) fn remove_disk(&self, unique: &str) -> io::Result<()> {
-        let gone = self.base.join(format!("{REMOVED}{unique}"));
-        match fs::rename(self.workspace(), &gone) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(error),
+        for (folder, name) in [(self.workspace(), "disk"), (self.homes(), "homes")] {
+            let gone = self.base.join(format!("{REMOVED}{unique}-{name}"));
+            match fs::rename(folder, &gone) {
+                Ok(()) => remove(&gone)?,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
         }
-        remove(&gone)
+        Ok(())
     }
 
     /// Returns the disks that an earlier process began to remove.

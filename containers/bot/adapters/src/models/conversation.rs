@@ -1,6 +1,7 @@
 //! Converts turns to messages, for the encoders of both vendors.
 
 use ars_agent::{Part, Role, Turn};
+use serde_json::{Value, json};
 
 /// One message of a request.
 #[derive(Debug, PartialEq)]
@@ -34,6 +35,13 @@ pub(super) fn messages(turns: &[Turn]) -> Vec<Message<'_>> {
 
 fn is_blank(part: &Part) -> bool {
     matches!(part, Part::Text { text, .. } if text.trim().is_empty())
+}
+
+/// Returns a tool call's arguments as an object.
+///
+/// Vendors reject other arguments, also malformed ones that their own model produced.
+pub(super) fn object(input: &Value) -> Value {
+    if input.is_object() { input.clone() } else { json!({"invalid_arguments": input}) }
 }
 
 /// Returns the placeholder for a file that the vendor's API does not accept.

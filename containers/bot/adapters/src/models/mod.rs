@@ -4,6 +4,7 @@
 //! (the composition root passes it in).
 
 mod anthropic;
+mod calls;
 mod catalog;
 mod conversation;
 mod environment;

@@ -107,6 +107,26 @@ impl LocalWorkspace {
     }
 }
 
+/// Longest argument of a program, which the kernel limits to 128 KiB with its end.
+const ARGUMENT_BYTES_MAX: usize = (128 << 10) - 1;
+/// Runs a command that is in several arguments, as if it were in one.
+const JOIN: &str = "IFS=; set -- \"$*\"; unset IFS; eval \"shift; $1\"";
+
+/// Returns the arguments with which a shell runs a command of any length.
+fn shell_words(command: &str) -> Vec<&str> {
+    if command.len() <= ARGUMENT_BYTES_MAX {
+        return vec!["-c", command];
+    }
+    let mut words = vec!["-c", JOIN, "bash"];
+    let mut rest = command;
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(rest.floor_char_boundary(ARGUMENT_BYTES_MAX));
+        words.push(piece);
+        rest = after;
+    }
+    words
+}
+
 #[async_trait]
 impl Workspace for LocalWorkspace {
     fn repository(&self) -> Option<&str> {
@@ -211,7 +231,7 @@ impl Workspace for LocalWorkspace {
         };
         let mut program = self.programs.of_agent("bash", &self.place, gate.as_ref());
         program.group.clone_from(&self.group);
-        program.command.arg("-c").arg(request.command).current_dir(self.place.join("tree"));
+        program.command.args(shell_words(request.command)).current_dir(self.place.join("tree"));
         let mut output = Capture::both_ends(request.output_limit);
         let ended = process::run(program, None, request.timeout, &mut output, None, cancel).await?;
         let (output, truncated) = output.into_text();
@@ -260,5 +280,24 @@ impl Workspace for LocalWorkspace {
         let _guard = abandoned.clone().drop_guard();
         let names = self.names(path, &abandoned).await?;
         self.blocking(move |files| Ok(search::search(files, &names, &pattern, limit, &abandoned))).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn command_of_any_length_runs_as_it_stands() {
+        for lines in [1, 8_000, 40_000] {
+            let text = "größe 'x' \"$y\"\n".repeat(lines);
+            let command = format!("y=1; wc -l <<'END'\n{text}END\necho $# a  b; exit 3");
+            let ran = Command::new("bash").args(shell_words(&command)).output().unwrap();
+            let said = String::from_utf8(ran.stdout).unwrap();
+            assert_eq!(said, format!("{lines}\n0 a b\n"));
+            assert_eq!(ran.status.code(), Some(3));
+        }
     }
 }

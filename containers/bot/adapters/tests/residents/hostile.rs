@@ -3,7 +3,7 @@
 use std::{fs, time::Duration};
 
 use ars_bot_adapters::sandbox::{RunLimits, SandboxSettings, trusted};
-use ars_bot_ports::{ExecRequest, WorkspaceProvider as _};
+use ars_bot_ports::{ExecRequest, Release, WorkspaceProvider as _};
 use ars_types::{Cgroup, SandboxKind, SandboxNetwork, TreePlace};
 use tokio_util::sync::CancellationToken;
 
@@ -92,5 +92,52 @@ async fn memory_over_the_groups_limit_ends_the_command() {
         assert!(!ended.timed_out && ended.exit_code == 137, "{kind}: {ended:?}");
         assert!(!ended.output.contains("survived"), "{kind}: {ended:?}");
         assert_eq!(exec(&*tree, "echo next").await.output, "next\n", "{kind}");
+    }
+}
+
+/// What the first subject leaves wherever it can. None of it is in its tree, which is therefore released as clean.
+const PLANT: &str = "mkdir -p ~/.config/git ~/.config/pip ~/.cargo ~/.cache/x ~/bin
+    printf '[core]\n\tfsmonitor = touch pwned\n\thooksPath = ~/hooks\n' > ~/.gitconfig; mkdir -p ~/hooks
+    printf '#!/bin/sh\ntouch pwned\n' > ~/hooks/pre-commit; chmod +x ~/hooks/pre-commit
+    echo '*' > ~/.config/git/ignore; echo '* filter=x' > ~/.config/git/attributes
+    for name in .npmrc .bashrc .profile .netrc .cargo/config.toml .config/pip/pip.conf .cache/x/y bin/git; do
+        echo planted > ~/$name; done
+    echo planted > \"${TMPDIR:-/tmp}/planted\"; chmod 500 ~/bin; (setsid tail -f /dev/null 98791 &) > /dev/null 2>&1
+    git status --short";
+/// What the second one finds: a home, temporary folders, and objects with the work of others.
+const FIND: &str = "find ~ -mindepth 1 ! -path ~/tmp; find \"${TMPDIR:-/tmp}\" -name planted
+    git cat-file --batch-all-objects --batch | grep -a unfinished-plan; pgrep -f 98791";
+
+/// Two subjects that do not trust each other have threads of one resident, one after the other.
+#[tokio::test(flavor = "multi_thread")]
+async fn next_subject_finds_nothing_of_the_last() {
+    for kind in kinds() {
+        let world = warm(kind, RunLimits::default()).await;
+        let first = world.open("first").await;
+        let planted = exec(&*first, PLANT).await;
+        assert_eq!((planted.output.as_str(), planted.exit_code), ("", 0), "{kind}: {planted:?}");
+        first.release(Release::Ended).await;
+        // Its work is saved, and released too.
+        let plans = world.open("plans").await;
+        exec(&*plans, "echo unfinished-plan > plan.txt").await;
+        plans.release(Release::Ended).await;
+        let second = world.open("second").await;
+        assert_eq!(second.placement().tree, TreePlace::Resident);
+        assert_eq!(exec(&*second, FIND).await.output, "", "{kind}");
+        // A person's honest work: nothing runs beside it, and nothing hides it.
+        let honest = "echo new > new_module.py; git add -A && git -c user.name=a -c user.email=a@localhost \
+            commit -qm honest && git show --stat --format=%s | cat; ls pwned";
+        let honest = exec(&*second, honest).await;
+        assert!(honest.output.starts_with("honest\n\n new_module.py | 1 +\n"), "{kind}: {honest:?}");
+        assert!(honest.exit_code != 0, "{kind}: {honest:?}");
+        drop(second);
+        world.offboard().await;
+        let left = fs::read_dir(world.folder.path().join("data/residents")).unwrap().flatten();
+        assert!(
+            left.flat_map(|entry| fs::read_dir(entry.path()))
+                .flatten()
+                .flatten()
+                .all(|entry| entry.file_name() != "homes")
+        );
     }
 }

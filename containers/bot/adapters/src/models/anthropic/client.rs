@@ -12,6 +12,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::super::{
+    calls::normalise,
     failure,
     retry::{RetryPolicy, with_retries},
     transport::Endpoint,
@@ -78,6 +79,8 @@ impl ModelClient for Anthropic {
         cancel: &CancellationToken,
     ) -> Result<ModelTurn, ModelError> {
         let body = super::request::encode(&request);
-        with_retries(&self.retry, deltas, cancel, || self.attempt(&body, deltas)).await
+        let mut turn = with_retries(&self.retry, deltas, cancel, || self.attempt(&body, deltas)).await?;
+        normalise(&mut turn, request.turns, request.tools);
+        Ok(turn)
     }
 }

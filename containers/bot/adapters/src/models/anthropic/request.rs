@@ -9,7 +9,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value, json};
 
 use super::{
-    super::conversation::{Message, messages, omitted},
+    super::conversation::{Message, messages, object, omitted},
     api::API,
     effort,
 };
@@ -74,13 +74,6 @@ fn block(part: &Part) -> Option<Value> {
         Part::Opaque { api, block } if api == API => block.clone(),
         Part::Opaque { .. } => return None,
     })
-}
-
-/// Returns a tool call's arguments as an object.
-///
-/// The API rejects other arguments, also malformed ones that its own model produced.
-fn object(input: &Value) -> Value {
-    if input.is_object() { input.clone() } else { json!({"invalid_arguments": input}) }
 }
 
 fn with(mut block: Value, extra: &Map<String, Value>) -> Value {

@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::super::{
+    calls::normalise,
     failure,
     retry::{RetryPolicy, with_retries},
     transport::Endpoint,
@@ -122,7 +123,10 @@ impl ModelClient for OpenAi {
         cancel: &CancellationToken,
     ) -> Result<ModelTurn, ModelError> {
         let call = super::request::encode(&request);
-        with_retries(&self.retry, deltas, cancel, || self.attempt(request.model, &call, deltas)).await
+        let attempt = || self.attempt(request.model, &call, deltas);
+        let mut turn = with_retries(&self.retry, deltas, cancel, attempt).await?;
+        normalise(&mut turn, request.turns, request.tools);
+        Ok(turn)
     }
 }
 
@@ -156,19 +160,18 @@ fn finish(end: StreamEnd) -> Result<ModelTurn, ModelError> {
     Ok(ModelTurn { parts, stop, usage })
 }
 
-/// Adds a call unless its id is present: genai fills gaps in a server's call indexes with copies.
+/// Adds a call unless it is present: genai fills gaps in a server's call indexes with copies.
 fn push_call(parts: &mut Vec<Part>, call: ToolCall) {
-    let known =
-        parts.iter().any(|part| matches!(part, Part::ToolCall { call_id, .. } if *call_id == call.call_id));
-    if known {
-        return;
-    }
     let input = match call.fn_arguments {
         Value::String(text) if text.trim().is_empty() => Value::Object(Map::new()),
         Value::Null => Value::Object(Map::new()),
         input => input,
     };
-    parts.push(Part::ToolCall { call_id: call.call_id, name: call.fn_name, input, extra: Map::new() });
+    let call = Part::ToolCall { call_id: call.call_id, name: call.fn_name, input, extra: Map::new() };
+    // Other calls with one id are calls of their own.
+    if !parts.contains(&call) {
+        parts.push(call);
+    }
 }
 
 fn usage(usage: &genai::chat::Usage) -> Usage {

@@ -8,7 +8,7 @@ use genai::chat::{
 };
 use serde_json::json;
 
-use super::super::conversation::{Message, messages, omitted};
+use super::super::conversation::{Message, messages, object, omitted};
 
 /// Models that reject tools on Chat Completions unless reasoning is off (`reasoning_effort: none`).
 const NO_TOOLS_WHILE_REASONING: [&str; 2] = ["gpt-5.6", "gpt-6"];
@@ -64,7 +64,7 @@ fn assistant(message: &Message<'_>) -> Option<ChatMessage> {
         Part::ToolCall { call_id, name, input, .. } => Some(ContentPart::ToolCall(ToolCall {
             call_id: call_id.clone(),
             fn_name: name.clone(),
-            fn_arguments: input.clone(),
+            fn_arguments: object(input),
             thought_signatures: None,
         })),
         Part::Image { .. } | Part::Document { .. } | Part::ToolResult { .. } | Part::Opaque { .. } => None,
