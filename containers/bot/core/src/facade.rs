@@ -3,8 +3,11 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use ars_auth::{Actor, grants::granted};
-use ars_bot_ports::{ChannelIo, Clock, CommandSandbox, IncomingMessage, Randomness, RunStore, StoreError};
-use ars_codehost::webhook::EndedPullRequest;
+use ars_bot_ports::{
+    ChannelIo, Clock, CommandSandbox, IncomingMessage, Randomness, RunStore, StoreError,
+    code_host::PullRequestFacts,
+};
+use ars_codehost::{review::PullRequest, webhook::EndedPullRequest};
 use ars_types::{Generation, RepoSlug, UnixMillis};
 use tokio_util::sync::CancellationToken;
 
@@ -13,6 +16,7 @@ use crate::{
     context::{Deps, RunContext},
     dispatch, lifecycle,
     live::Live,
+    own_pulls,
     pull_ends::{self, PullRequestFollower},
     queries::Queries,
     registry::Registry,
@@ -88,6 +92,15 @@ impl Core {
         let settings = self.context.settings();
         let actor = granted(actor, &settings.grants);
         dispatch::authorize_name(&actor, settings, repository.as_str()).is_ok()
+    }
+
+    /// Returns whether a pull request is the service's own.
+    ///
+    /// # Errors
+    /// The history did not answer.
+    pub async fn is_own_pull_request(&self, facts: &PullRequestFacts) -> Result<bool, StoreError> {
+        let PullRequest { repository, number, head_branch, .. } = &facts.pull_request;
+        own_pulls::is_own(&**self.context.store(), (repository, *number), head_branch, facts.is_own).await
     }
 
     /// Records the end of a pull request that a run opened.

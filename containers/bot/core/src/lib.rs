@@ -20,6 +20,7 @@ pub mod load_limits;
 pub mod memory;
 mod onboarded;
 pub mod overrides;
+mod own_pulls;
 mod own_schedules;
 mod pull_ends;
 pub mod queries;

@@ -12,4 +12,4 @@ pub use command::{KnownCommands, check_of};
 pub use description::{Description, InvalidDescription, TourAnchor, TourStep};
 pub use evidence::{Check, CheckResult, Evidence, ExpectedCheck};
 pub use flow::{Action, Found, Input, Opened, Outcome, PullRequestFlow, Pushed};
-pub use render::{PullRequestText, is_marked_draft, is_of_run, render};
+pub use render::{PullRequestText, is_marked_draft, render};

@@ -6,7 +6,7 @@ use super::{
     description::{Description, MAX_TITLE_CHARS, TourStep},
     evidence::{self, Evidence},
 };
-use crate::text::{MAX_BODY_CHARS, hidden_marker, markers, neutral_block, neutral_line};
+use crate::text::{MAX_BODY_CHARS, hidden_marker, neutral_block, neutral_line};
 
 /// Maximum characters of one entry of a description's list or tour.
 const MAX_ENTRY_CHARS: usize = 3_000;
@@ -49,11 +49,6 @@ pub fn render(run_id: &str, description: &Description, evidence: &Evidence) -> P
     let title = neutral_line(&description.title, MAX_TITLE_CHARS);
     let title = if evidence.is_marked_draft { format!("{DRAFT_MARK}{title}") } else { title };
     PullRequestText { title, body }
-}
-
-/// Returns whether a body has the marker of a run.
-pub fn is_of_run(body: &str) -> bool {
-    !markers(body, MARKER).is_empty()
 }
 
 /// Returns whether a title is that of an ordinary pull request that stands for a draft.

@@ -27,10 +27,10 @@ pub(super) fn user(login: &str) -> Value {
 }
 
 pub(super) fn repository(repository: &FakeRepository) -> Value {
-    let FakeRepository { id, name, is_archived, .. } = repository;
+    let FakeRepository { id, name, is_archived, is_public, .. } = repository;
     let (owner, short) = name.split_once('/').unwrap();
     json!({
-        "id": id, "node_id": "R_1", "name": short, "full_name": name, "owner": user(owner), "private": true,
+        "id": id, "node_id": "R_1", "name": short, "full_name": name, "owner": user(owner), "private": !is_public,
         "html_url": format!("{WEB}/{name}"), "description": "A fake.", "fork": false,
         "url": format!("{WEB}/api/v3/repos/{name}"), "default_branch": default_branch(repository), "archived": is_archived,
         "created_at": TIME, "updated_at": TIME, "pushed_at": TIME,

@@ -17,6 +17,9 @@ pub struct FakeRepository {
     pub path: PathBuf,
     /// It is read-only.
     pub is_archived: bool,
+    /// Everyone may read it.
+    #[serde(default)]
+    pub is_public: bool,
     /// Its plan has no draft pull requests.
     #[serde(default)]
     pub has_no_drafts: bool,

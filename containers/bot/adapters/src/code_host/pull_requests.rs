@@ -7,7 +7,7 @@ use ars_bot_ports::{
 use ars_codehost::{
     diff::Commit,
     parse_slug,
-    pull_request::{PullRequestText, is_of_run},
+    pull_request::PullRequestText,
     review::{PullRequest, PullRequestState},
 };
 use ars_types::{RefName, RepoSlug};
@@ -26,7 +26,7 @@ pub(super) async fn get(
 ) -> Result<PullRequestFacts, CodeHostError> {
     let own = github.login().await?;
     let found: wire::PullRequest = github.client.get(&format!("/repos/{repository}/pulls/{number}")).await?;
-    let (state, is_own) = (state(&found), is_own(own, &found));
+    let (state, is_own) = (state(&found), GitHub::is_own(own, found.user.as_ref()));
     Ok(PullRequestFacts {
         url: github.client.transport.host.pull_request_url(repository, number),
         is_draft: found.draft,
@@ -100,19 +100,13 @@ pub(super) async fn edit(
     Ok(hit(own, &edited))
 }
 
-/// Returns whether the service opened or described a pull request.
-/// Anyone with access can name a branch like one of a run, so the name alone is no evidence.
-fn is_own(own: &str, found: &wire::PullRequest) -> bool {
-    GitHub::is_own(own, found.user.as_ref()) || found.body.as_deref().is_some_and(is_of_run)
-}
-
 fn hit(own: &str, found: &wire::PullRequest) -> PullRequestHit {
     PullRequestHit {
         number: found.number,
         url: found.html_url.clone(),
         title: found.title.clone(),
         state: state(found),
-        is_own: is_own(own, found),
+        is_own: GitHub::is_own(own, found.user.as_ref()),
     }
 }
 

@@ -1,13 +1,15 @@
 //! The tools of agents against the fake host.
 
+use ars_agent::{Part, Role, Turn};
 use ars_bot_ports::{CodeHost as _, code_host::NewPullRequest};
 use ars_bot_tools::{
-    CodeHostAccess, Denial, GitHubTool, RepositoryGate, RunFacilities, Tool as _, ToolContext, ToolOutput,
+    CodeHostAccess, Denial, GitHubTool, ReadRepositories, RepositoryGate, RunFacilities, Tool as _,
+    ToolContext, ToolOutput,
 };
 use ars_codehost::pull_request::PullRequestText;
 use ars_testkit::github::{FakeComment, FakeThread};
 use ars_types::RepoSlug;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -27,9 +29,19 @@ impl RepositoryGate for Gate {
 }
 
 async fn call(world: &World, tool: GitHubTool, input: Value) -> (bool, String) {
+    call_after(world, &ReadRepositories::default(), tool, input).await
+}
+
+/// Calls a tool in a run that read these repositories before.
+async fn call_after(
+    world: &World,
+    read: &ReadRepositories,
+    tool: GitHubTool,
+    input: Value,
+) -> (bool, String) {
     let cancel = CancellationToken::new();
     let hide = |text: String| text.replace("s3cret", "[redacted]");
-    let access = CodeHostAccess { host: &world.host, gate: &Gate };
+    let access = CodeHostAccess { host: &world.host, gate: &Gate, read };
     let context = ToolContext {
         workspace: None,
         web: None,
@@ -258,4 +270,41 @@ async fn invalid_input_names_the_field() {
     let missing = json!({"repo": "acme/app", "number": 9});
     let (ok, text) = call(&world, GitHubTool::IssueGet, missing).await;
     assert!(!ok && text.contains("no such item"), "{text}");
+}
+
+/// The private text would have every reader of the public repository as its audience.
+#[tokio::test]
+async fn private_text_is_not_posted_in_public() {
+    let world = world().await;
+    for (name, is_public) in [("acme/secret", false), ("acme/site", true)] {
+        world.fake.add_repository(name, &[("README.md", "hi\n")]);
+        world.fake.change(name, |repository| repository.is_public = is_public);
+    }
+    let issue = || json!({"repo": "acme/app", "title": "A title", "body": "A text"});
+    let read = ReadRepositories::default();
+    for (repo, is_target_public, is_posted) in [
+        ("acme/app", true, true),
+        ("acme/site", true, true),
+        ("acme/secret", false, true),
+        ("acme/secret", true, false),
+    ] {
+        world.fake.change("acme/app", |repository| repository.is_public = is_target_public);
+        let file = json!({"repo": repo, "path": "README.md"});
+        assert!(call_after(&world, &read, GitHubTool::File, file).await.0);
+        let (ok, text) = call_after(&world, &read, GitHubTool::IssueCreate, issue()).await;
+        assert_eq!((ok, text.contains("acme/secret, which is private")), (is_posted, !is_posted), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn resumed_run_keeps_its_audience() {
+    let world = world().await;
+    world.fake.add_repository("acme/secret", &[("README.md", "hi\n")]);
+    world.fake.change("acme/app", |repository| repository.is_public = true);
+    let input = json!({"repo": "Acme/Secret", "path": "README.md"});
+    let part = Part::ToolCall { call_id: "1".into(), name: "github_file".into(), input, extra: Map::new() };
+    let read = ReadRepositories::default();
+    read.restore(&[Turn { role: Role::Assistant, parts: vec![part] }]);
+    let issue = json!({"repo": "acme/app", "title": "A title", "body": "A text"});
+    assert!(!call_after(&world, &read, GitHubTool::IssueCreate, issue).await.0);
 }

@@ -77,7 +77,8 @@ pub(super) async fn start(
     };
     let ResolvedRequest { agent, .. } = authorized.resolved;
     let model = BoundModel { name: admitted.plan.choice.model.clone(), client: admitted.plan.client.clone() };
-    let code_host = code_host_of(context.deps(), &authorized.resolved.actor);
+    let thread = authorized.request.message.thread_key.as_str();
+    let code_host = code_host_of(context.deps(), &authorized.resolved.actor, thread);
     let mut assignment = Assignment::of(context.deps(), agent, model, admitted.plan.choice.effort, code_host);
     assignment.limit_to(hold);
 

@@ -40,7 +40,8 @@ pub(super) async fn attach(
         Err(error) => return Err(failed(&error)),
     };
     let url = facts.url.clone();
-    let ready = match branch_of(&facts, &repository, git_ref) {
+    let is_own = access.is_own(&facts).await;
+    let ready = match branch_of(&facts, is_own, &repository, git_ref) {
         Ok((branch, head)) => attach_head(workspace, &facts, &head, cancel).await?.map(|()| (branch, head)),
         Err(reason) => Err(reason),
     };
@@ -69,6 +70,7 @@ pub(super) async fn attach(
 /// Returns the branches and the head of a pull request that the service may push to, or why it may not.
 fn branch_of(
     facts: &PullRequestFacts,
+    is_own: bool,
     repository: &RepoSlug,
     git_ref: Option<&RefName>,
 ) -> Result<(ContinuedBranch, Commit), &'static str> {
@@ -82,7 +84,7 @@ fn branch_of(
     let head = RefName::parse(pull_request.head_branch.clone()).ok();
     let head = head.filter(|branch| run_of_branch(branch.as_str()).is_some());
     let Some(head) = head else { return Err("the service did not make its branch") };
-    if !facts.is_own {
+    if !is_own {
         return Err("a person opened it");
     }
     if git_ref.is_some_and(|git_ref| *git_ref != head) {

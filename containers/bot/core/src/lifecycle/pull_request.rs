@@ -31,6 +31,7 @@ use super::{
 };
 use crate::{
     context::RunContext,
+    own_pulls,
     run::{Assignment, EvidenceLog, NamedPullRequest},
 };
 
@@ -243,7 +244,9 @@ impl Change<'_> {
     async fn branch(&self, earlier: Option<RefName>) -> Result<RefName, CodeHostError> {
         if let Some(continued) = self.continued() {
             let found = self.host.pull_request_of_branch(&self.repository, continued).await?;
-            if found.is_some_and(|found| found.state == PullRequestState::Open && found.is_own) {
+            if let Some(found) = found.filter(|found| found.state == PullRequestState::Open)
+                && self.is_own(&found, continued).await
+            {
                 return Ok(continued.clone());
             }
         }
@@ -359,7 +362,11 @@ impl Change<'_> {
                     let found = match self.host.pull_request_of_branch(&self.repository, branch).await {
                         Ok(found) => {
                             hit.clone_from(&found);
-                            Some(found_of(found.as_ref()))
+                            let is_own = match &found {
+                                Some(found) => self.is_own(found, branch).await,
+                                None => false,
+                            };
+                            Some(found_of(found.as_ref(), is_own))
                         }
                         Err(failure) => {
                             error = Some(failure);
@@ -411,6 +418,13 @@ impl Change<'_> {
         self.host.put_check_run(&self.repository, &check).await.err().map(|error| error.to_string())
     }
 
+    /// Returns whether the pull request of a branch is the service's own.
+    async fn is_own(&self, found: &PullRequestHit, branch: &RefName) -> bool {
+        let place = (&self.repository, found.number);
+        let own = own_pulls::is_own(&**self.context.store(), place, branch.as_str(), found.is_own).await;
+        own.unwrap_or(false)
+    }
+
     /// Publishes the event of the pull request, unless another process did.
     fn publish_once(&self, event: EventBody) {
         let view = self.active.run.view();
@@ -425,9 +439,9 @@ impl Change<'_> {
     }
 }
 
-fn found_of(hit: Option<&PullRequestHit>) -> Found {
+fn found_of(hit: Option<&PullRequestHit>, is_own: bool) -> Found {
     hit.map_or(Found::Absent, |hit| match hit.state {
-        PullRequestState::Open if hit.is_own => Found::Open(hit.number),
+        PullRequestState::Open if is_own => Found::Open(hit.number),
         PullRequestState::Open => Found::Theirs(hit.number),
         PullRequestState::Closed | PullRequestState::Merged => Found::Closed(hit.number),
     })

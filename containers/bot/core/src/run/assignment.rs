@@ -7,9 +7,11 @@ use ars_agent::{
     context::{ContextLimit, estimate_text},
     money::Price,
 };
-use ars_bot_ports::{CodeHost, ModelClient, Refusal, Skills, Web, Workspace};
+use ars_bot_ports::{
+    CodeHost, ModelClient, Refusal, RunStore, Skills, Web, Workspace, code_host::PullRequestFacts,
+};
 use ars_bot_tools::{
-    CodeHostAccess, DescriptionSlot, RepositoryGate, agents::AgentSpec, review::VerdictSlot,
+    CodeHostAccess, DescriptionSlot, ReadRepositories, RepositoryGate, agents::AgentSpec, review::VerdictSlot,
 };
 use ars_codehost::pull_request::KnownCommands;
 use ars_types::{Effort, ModelRef, RefName, RepoSlug};
@@ -17,7 +19,7 @@ use ars_types::{Effort, ModelRef, RefName, RepoSlug};
 use super::{
     evidence::EvidenceLog, named_pull::NamedPullRequest, review_target::ReviewTarget, toolbox::Toolbox,
 };
-use crate::{context::Deps, day_spend::Hold};
+use crate::{context::Deps, day_spend::Hold, own_pulls};
 
 /// The task of a run, with its model, tools and limits.
 pub struct Assignment {
@@ -74,12 +76,23 @@ pub struct RunCodeHost {
     pub host: Arc<dyn CodeHost>,
     /// The gate.
     pub gate: Arc<dyn RepositoryGate>,
+    /// The repositories that the run read.
+    pub read: Arc<ReadRepositories>,
+    /// The records of runs, which know their pull requests.
+    pub store: Arc<dyn RunStore>,
 }
 
 impl RunCodeHost {
     /// Returns it for tools.
     pub fn access(&self) -> CodeHostAccess<'_> {
-        CodeHostAccess { host: &*self.host, gate: &*self.gate }
+        CodeHostAccess { host: &*self.host, gate: &*self.gate, read: &self.read }
+    }
+
+    /// Returns whether a pull request is the service's own. It is not, if its run's record cannot be read.
+    pub(crate) async fn is_own(&self, facts: &PullRequestFacts) -> bool {
+        let place = (&facts.pull_request.repository, facts.pull_request.number);
+        let branch = &facts.pull_request.head_branch;
+        own_pulls::is_own(&*self.store, place, branch, facts.is_own).await.unwrap_or(false)
     }
 
     /// Returns the repository of a working tree, if the host has it.
@@ -87,12 +100,14 @@ impl RunCodeHost {
         self.host.host().repository_of(workspace.origin()?)
     }
 
-    /// Checks whether the requester may read a repository. It precedes every call of the host.
+    /// Checks whether the requester may read a repository, and counts it as read. It precedes every call of the host.
     ///
     /// # Errors
     /// Returns [`Refusal::RepositoryForbidden`] if not.
     pub fn check_read(&self, repository: &RepoSlug) -> Result<(), Refusal> {
-        self.gate.read(repository).map_err(|_| Refusal::RepositoryForbidden)
+        self.gate.read(repository).map_err(|_| Refusal::RepositoryForbidden)?;
+        self.read.add(repository.clone());
+        Ok(())
     }
 }
 

@@ -54,6 +54,10 @@ impl Workspace for Watched<'_> {
         self.workspace.repository()
     }
 
+    fn origin(&self) -> Option<&str> {
+        self.workspace.origin()
+    }
+
     fn restored_from(&self) -> Option<&str> {
         self.workspace.restored_from()
     }

@@ -20,7 +20,7 @@ pub struct PullRequestFacts {
     pub is_draft: bool,
     /// Login of the author. Untrusted.
     pub author: String,
-    /// The service opened or described it: its account is the author, or the body has the marker of a run.
+    /// The service's account is its author.
     pub is_own: bool,
     /// The repository of its head branch; `None` if that was deleted. A fork has another one.
     pub head_repository: Option<RepoSlug>,
@@ -49,7 +49,7 @@ pub struct PullRequestHit {
     pub title: String,
     /// State.
     pub state: PullRequestState,
-    /// The service opened or described it, as in [`PullRequestFacts::is_own`].
+    /// The service's account is its author.
     pub is_own: bool,
 }
 

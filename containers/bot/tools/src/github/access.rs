@@ -7,7 +7,7 @@ use ars_codehost::parse_slug;
 use ars_types::RepoSlug;
 use serde_json::Value;
 
-use super::kind::GitHubTool;
+use super::{audience::ReadRepositories, kind::GitHubTool};
 use crate::{ToolContext, ToolOutput, args::Args};
 
 /// Maximum time of a tool's calls to the code host, its waits for limits included.
@@ -33,6 +33,8 @@ pub trait RepositoryGate: Send + Sync {
 pub enum Denial {
     /// The repository is closed to the requester.
     Repository,
+    /// The run answers on an item of another repository, and does not leave it.
+    Elsewhere,
     /// The requester has no grant to write issues.
     Grant,
 }
@@ -44,6 +46,8 @@ pub struct CodeHostAccess<'a> {
     pub host: &'a dyn CodeHost,
     /// The gate.
     pub gate: &'a dyn RepositoryGate,
+    /// The repositories that the run read.
+    pub read: &'a ReadRepositories,
 }
 
 impl<'a> CodeHostAccess<'a> {
@@ -62,6 +66,9 @@ impl<'a> CodeHostAccess<'a> {
         });
         match checked {
             Ok(()) => Ok(slug),
+            Err(Denial::Elsewhere) => Err(ToolOutput::refused(
+                "This run answers on an item of another repository, so it uses that repository only.",
+            )),
             Err(Denial::Repository) => Err(ToolOutput::refused("The requester may not use this repository.")),
             Err(Denial::Grant) => Err(ToolOutput::refused(
                 "The requester may not write issues: an administrator can grant `issue:write`.",

@@ -4,6 +4,7 @@
 //! texts of the model are neutralised before they are posted. Not here: the calls (the `CodeHost` port's adapter).
 
 mod access;
+mod audience;
 mod issues;
 mod kind;
 mod pulls;
@@ -13,4 +14,5 @@ mod tool;
 mod writes;
 
 pub use access::{CodeHostAccess, Denial, RepositoryGate};
+pub use audience::ReadRepositories;
 pub use kind::GitHubTool;

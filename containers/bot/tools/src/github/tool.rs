@@ -4,7 +4,7 @@ use ars_agent::ToolSpec;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::{access::RepositoryCall, issues, kind::GitHubTool, pulls, repositories, writes};
+use super::{access::RepositoryCall, audience, issues, kind::GitHubTool, pulls, repositories, writes};
 use crate::{
     Effects, Tool, ToolContext, ToolOutput,
     args::{one_line, peek},
@@ -73,6 +73,10 @@ async fn perform(
         GitHubTool::Repos => return repositories::list(context, input).await,
         one => RepositoryCall::of(one, context, input)?,
     };
+    match tool.effects() {
+        Effects::Mutating => audience::check(context, call.access, &call.repository).await?,
+        Effects::None | Effects::RerunSafe => call.access.read.add(call.repository.clone()),
+    }
     match tool {
         GitHubTool::Repos | GitHubTool::File | GitHubTool::Tree | GitHubTool::SearchCode => {
             repositories::run(context, call).await

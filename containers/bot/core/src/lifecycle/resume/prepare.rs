@@ -225,13 +225,16 @@ impl PreparedRun {
     }
 }
 
-/// Restores what the agent submitted.
+/// Restores what the agent submitted and read.
 fn restore_submissions(assignment: &Assignment, turns: &[Turn]) {
     if let (Some(slot), Some((verdict, remarks))) = (&assignment.verdict, verdict_in(turns)) {
         slot.submit(verdict, remarks);
     }
     if let (Some(slot), Some(description)) = (&assignment.description, description_in(turns)) {
         slot.submit(description);
+    }
+    if let Some(code_host) = &assignment.code_host {
+        code_host.read.restore(turns);
     }
 }
 
@@ -254,7 +257,7 @@ async fn assignment(context: &RunContext, run: &Reclaimed, meta: &Meta) -> Resul
     let workspace =
         if agent.needs_repository { Some(tree::reopen(context, &thread, meta).await?) } else { None };
     let model = BoundModel { name: meta.model.clone(), client };
-    let code_host = code_host_of_user(deps, &meta.user_id);
+    let code_host = code_host_of_user(deps, &meta.user_id, &meta.thread_key);
     let mut assignment = Assignment::of(deps, agent, model, meta.effort, code_host);
     assignment.base = meta.git_ref.clone().and_then(|git_ref| RefName::parse(git_ref).ok());
     if let Some(workspace) = workspace.as_deref().filter(|_| assignment.evidence.is_some()) {

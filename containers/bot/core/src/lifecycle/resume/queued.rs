@@ -137,7 +137,7 @@ async fn restore(
     let root = root.unwrap_or_else(|| spans.start(&handle, None, "request", meta.received_at));
 
     let model = BoundModel { name: planned.plan.choice.model.clone(), client: planned.plan.client.clone() };
-    let code_host = code_host_of(context.deps(), &planned.resolved.actor);
+    let code_host = code_host_of(context.deps(), &planned.resolved.actor, message.thread_key.as_str());
     let mut assignment = Assignment::of(context.deps(), agent, model, planned.plan.choice.effort, code_host);
     assignment.limit_to(reserved.hold.take());
     let slot = reserved.slot.take().unwrap_or_else(|| place_of(context, &meta));

@@ -79,7 +79,7 @@ async fn serve(state: &HttpState, request: Request) -> Result<Option<&'static st
     if !state.core.may_use_repository(&actor, &trigger.repository) {
         return Ok(Some("the user may not use the repository"));
     }
-    if matches!(trigger.kind, TriggerKind::FailedCheck { .. }) && !is_own(&**host, &trigger).await? {
+    if matches!(trigger.kind, TriggerKind::FailedCheck { .. }) && !is_own(state, &**host, &trigger).await? {
         return Ok(Some("the pull request is not the service's own"));
     }
     let id = value(&head.headers, "x-github-delivery");
@@ -113,11 +113,11 @@ async fn serve(state: &HttpState, request: Request) -> Result<Option<&'static st
     answer(state, message(state, &**host, trigger, actor, key), io, serving, attempted).await
 }
 
-/// Returns whether the service opened or described the pull request of a failed check.
+/// Returns whether the pull request of a failed check is the service's own.
 /// A person may name a branch like one of a run, and the event does not name the author.
-async fn is_own(host: &dyn CodeHost, trigger: &Trigger) -> Result<bool, Rejected> {
+async fn is_own(state: &HttpState, host: &dyn CodeHost, trigger: &Trigger) -> Result<bool, Rejected> {
     match host.pull_request(&trigger.repository, trigger.number).await {
-        Ok(facts) => Ok(facts.is_own),
+        Ok(facts) => state.core.is_own_pull_request(&facts).await.map_err(|_| Rejected::Unavailable),
         Err(error) if error.is_not_found() => Ok(false),
         Err(_) => Err(Rejected::Unavailable),
     }
