@@ -6,7 +6,7 @@ use anyhow::{Context as _, anyhow};
 use ars_auth::Secret;
 use ars_bot_adapters::{
     skills,
-    web::{BraveSearch, PublicWeb},
+    web::{BraveSearch, PublicWeb, WebPolicy},
 };
 use ars_bot_core::{LoadError, memory::MemoryDeps, overrides::Overrides};
 use ars_bot_ports::{CodeHost, Documents, Memory, Skills, Web};
@@ -22,11 +22,11 @@ use crate::{
 const OVERRIDES_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Returns the web client, with search when a key is configured.
-pub fn web(search_key: Option<&Secret>) -> Result<Arc<dyn Web>, Failure> {
+pub fn web(search_key: Option<&Secret>, policy: WebPolicy) -> Result<Arc<dyn Web>, Failure> {
     let base_url = environment::variable(name::BRAVE_SEARCH_BASE_URL);
     let search = search_key.map(|key| BraveSearch::new(key, base_url.as_deref())).transpose();
     let web = search.and_then(PublicWeb::new).context("the web tools").map_err(Failure::Unavailable)?;
-    Ok(Arc::new(web))
+    Ok(Arc::new(web.with_policy(policy)))
 }
 
 /// Returns the code host, if one is configured. No request is sent yet.

@@ -14,6 +14,7 @@ use ars_bot_adapters::{
     models::{Catalog, Endpoint, ProviderConfig, REHEARSAL_MODEL, Transport, default_model},
     residents::LocalTransport,
     sandbox::SandboxSettings,
+    web::WebPolicy,
     workspace::{ChildEnvironment, GitWorkspaces},
 };
 use ars_bot_core::{
@@ -62,6 +63,7 @@ pub struct Plan {
     /// The configured folder of working trees; that of the data directory if absent.
     pub tree_folder: Option<PathBuf>,
     sandbox: SandboxSettings,
+    web: WebPolicy,
     store_token: Option<Secret>,
     memory_token: Option<Secret>,
     schedules_token: Option<Secret>,
@@ -116,6 +118,7 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         }
     }
     let sandbox = file.sandbox.settings().map_err(invalid)?;
+    let web = file.web.policy(&file.sandbox).map_err(invalid)?;
     let data_dir = data_dir(setup.data)?;
     let tree_folder = tree_folder(&file, setup.config.as_deref(), &data_dir)?;
     let [store_token, memory_token, schedules_token] =
@@ -160,6 +163,7 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         data_dir,
         tree_folder,
         sandbox,
+        web,
         store_token,
         memory_token,
         schedules_token,
@@ -361,7 +365,7 @@ impl Plan {
                 )?,
                 claims: Some(Arc::clone(&stores.documents)),
                 overrides: Some(capabilities::overrides(stores.documents).await?),
-                web: Some(capabilities::web(self.search_key.as_ref())?),
+                web: Some(capabilities::web(self.search_key.as_ref(), self.web)?),
                 code_host,
                 skills: capabilities::skills()?,
                 tokens: self.tokens,

@@ -103,6 +103,15 @@ pub enum WebError {
     /// The host is private, local or reserved by its name, its literal address, or a resolved address.
     #[error("the address is not on the public internet; private, local and reserved addresses are refused")]
     Forbidden,
+    /// Nothing is fetched, because commands have no network either.
+    #[error("nothing is fetched here, because `sandbox.network` is \"none\"")]
+    NoNetwork,
+    /// Nothing is fetched.
+    #[error("nothing is fetched here, because `web.hosts` is \"none\"")]
+    NoHosts,
+    /// The host is not on the list of the run.
+    #[error("{0} is not on the list of hosts of this run; an operator can add it to `web.allow`")]
+    Unlisted(String),
     /// A redirect led to a rejected URL.
     #[error("a redirect was refused: {0}")]
     Redirect(Box<WebError>),

@@ -53,7 +53,7 @@ pub use schedules::Schedules;
 pub use skills::{Skill, Skills};
 pub use sources::Sources;
 pub use transcript::Transcripts;
-pub use web::{FetchLimits, Fetched, FetchedBody, Web, WebHit};
+pub use web::{FetchLimits, FetchScope, Fetched, FetchedBody, Web, WebHit};
 pub use workspace::{
     Checkpoint, CommandSandbox, Entry, ExecOutcome, ExecRequest, GitAnswer, GitRequest, KEPT_FOLDER,
     LINE_BYTES, NO_CHECKPOINT, OpenFor, PUSHED_REFS, Placement, PushOutcome, ReachedLimit, RefusedHost,

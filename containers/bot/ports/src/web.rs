@@ -13,10 +13,11 @@ use crate::WebError;
 /// A client of the public web. It never reaches a private address.
 #[async_trait]
 pub trait Web: Send + Sync {
-    /// Fetches a page. An answer with an error status is a result.
+    /// Fetches a page for a run. An answer with an error status is a result.
     async fn fetch(
         &self,
         url: &str,
+        scope: FetchScope<'_>,
         limits: FetchLimits,
         cancel: &CancellationToken,
     ) -> Result<Fetched, WebError>;
@@ -28,6 +29,19 @@ pub trait Web: Send + Sync {
         limit: Duration,
         cancel: &CancellationToken,
     ) -> Result<Vec<WebHit>, WebError>;
+}
+
+/// The run that fetches, as far as it decides about hosts.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FetchScope<'a> {
+    /// The agent.
+    pub agent: &'a str,
+    /// Whether the run has a working tree.
+    pub has_tree: bool,
+    /// The repository's name.
+    pub repository: Option<&'a str>,
+    /// The repository's origin.
+    pub origin: Option<&'a str>,
 }
 
 /// The limits of one fetch (docs/reference/limits.md#tools).

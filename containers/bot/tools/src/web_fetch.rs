@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use ars_agent::{ToolContent, ToolSpec};
-use ars_bot_ports::{FetchLimits, Fetched, FetchedBody};
+use ars_bot_ports::{FetchLimits, FetchScope, Fetched, FetchedBody};
 use ars_events::wrap_untrusted;
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -72,7 +72,7 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     let mut limits = FetchLimits::default();
     limits.time = limits.time.min(context.remaining);
     let mut fetched = web
-        .fetch(url, limits, context.cancel)
+        .fetch(url, scope_of(&context), limits, context.cancel)
         .await
         .map_err(|error| ToolOutput::refused(format!("{error}.")))?;
     if let FetchedBody::Text { text, .. } = &mut fetched.body {
@@ -80,6 +80,16 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
         *text = (context.run.hide)(std::mem::take(text));
     }
     Ok(shown(&fetched, limits, offset))
+}
+
+fn scope_of<'a>(context: &ToolContext<'a>) -> FetchScope<'a> {
+    let (agent, tree) = (context.run.agent, context.workspace);
+    FetchScope {
+        agent,
+        has_tree: tree.is_some(),
+        repository: tree.and_then(|tree| tree.repository()),
+        origin: tree.and_then(|tree| tree.origin()),
+    }
 }
 
 /// Returns the page of a text that starts at `offset`.

@@ -3,7 +3,7 @@
 use std::{sync::Mutex, time::Duration};
 
 use ars_agent::{Sandbox, ToolContent};
-use ars_bot_ports::{FetchLimits, Fetched, FetchedBody, Web, WebError, WebHit};
+use ars_bot_ports::{FetchLimits, FetchScope, Fetched, FetchedBody, Web, WebError, WebHit};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -38,6 +38,7 @@ impl Web for Scripted {
     async fn fetch(
         &self,
         url: &str,
+        _: FetchScope<'_>,
         limits: FetchLimits,
         _: &CancellationToken,
     ) -> Result<Fetched, WebError> {

@@ -1,6 +1,7 @@
 //! The decision about one destination.
 
 use ars_bot_ports::RefusedHost;
+use reqwest::Url;
 
 use super::rule::{Host, HostRule, normalized};
 
@@ -90,6 +91,13 @@ pub(super) fn decide(
         return Some(Err(Refused::Port(name, port)));
     };
     Some(Ok(Destination { host: name, port, addresses }))
+}
+
+/// Returns whether a list has the host and port of a URL.
+pub(crate) fn is_listed(rules: &[HostRule], url: &Url) -> bool {
+    let protocol = if url.scheme() == "https" { Protocol::Tunnel } else { Protocol::Plain };
+    let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else { return false };
+    matches!(decide(rules, protocol, host, port), Some(Ok(_)))
 }
 
 impl Refused {

@@ -30,7 +30,9 @@ pub use limits::CONNECTION_FILES;
 pub use policy::EgressSettings;
 pub use rule::{HostRule, RuleError};
 
+pub(crate) use decide::is_listed;
 pub(crate) use gate::{Gate, GateKind, Way};
 pub(crate) use limits::MAX_REPORTED;
 pub(crate) use policy::Scope;
+pub(crate) use registries::DOCUMENTATION;
 pub(crate) use run::RunEgress;

@@ -55,7 +55,7 @@ impl EgressSettings {
     }
 
     /// Returns the rules of a run.
-    pub(super) fn rules(&self, scope: Scope<'_>) -> Vec<HostRule> {
+    pub(crate) fn rules(&self, scope: Scope<'_>) -> Vec<HostRule> {
         let registries = REGISTRIES.iter().filter(|_| self.registries);
         let mut rules: Vec<HostRule> = registries.filter_map(|host| HostRule::parse(host).ok()).collect();
         rules.extend(self.allow.iter().cloned());

@@ -1,4 +1,4 @@
-//! The allowed hosts of package registries. The rule `hosts` of the tree exempts this file.
+//! The allowed hosts of package registries and of their documentation. The rule `hosts` of the tree exempts this file.
 
 /// Hosts of public package registries: crates.io, npm, `PyPI`, Go and `RubyGems`.
 ///
@@ -15,4 +15,20 @@ pub(super) const REGISTRIES: &[&str] = &[
     "sum.golang.org",
     "rubygems.org",
     "index.rubygems.org",
+];
+
+/// Hosts with the documentation of these packages and languages, for `web_fetch`. They take no uploads.
+pub(crate) const DOCUMENTATION: &[&str] = &[
+    "docs.rs",
+    "doc.rust-lang.org",
+    "www.npmjs.com",
+    "docs.npmjs.com",
+    "nodejs.org",
+    "docs.python.org",
+    "packaging.python.org",
+    "pkg.go.dev",
+    "go.dev",
+    "guides.rubygems.org",
+    "docs.ruby-lang.org",
+    "www.rubydoc.info",
 ];

@@ -4,13 +4,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ars_bot_ports::{FetchLimits, Fetched, Web, WebError, WebHit};
+use ars_bot_ports::{FetchLimits, FetchScope, Fetched, Web, WebError, WebHit};
 use async_trait::async_trait;
 use reqwest::{Client, ClientBuilder, redirect::Policy};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     fetch,
+    policy::WebPolicy,
     resolver::{Guard, GuardedResolver, Lookup, SystemLookup},
     search::{self, BraveSearch},
 };
@@ -24,6 +25,7 @@ const USER_AGENT: &str = concat!("ars/", env!("CARGO_PKG_VERSION"));
 pub struct PublicWeb {
     pages: Client,
     guard: Guard,
+    policy: WebPolicy,
     search: Option<(Client, BraveSearch)>,
 }
 
@@ -31,6 +33,13 @@ impl PublicWeb {
     /// Makes a client with the system's resolver; searches need a service.
     pub fn new(search: Option<BraveSearch>) -> Result<Self, WebSetupError> {
         Self::guarded(Guard::default(), Arc::new(SystemLookup), search)
+    }
+
+    /// Returns the client with these hosts.
+    #[must_use]
+    pub fn with_policy(mut self, policy: WebPolicy) -> Self {
+        self.policy = policy;
+        self
     }
 
     /// Makes a client with a given guard and resolver.
@@ -45,7 +54,12 @@ impl PublicWeb {
             Some(search) => Some((built(client())?, search)),
             None => None,
         };
-        Ok(Self { pages: built(client().dns_resolver(Arc::new(resolver)))?, guard, search })
+        Ok(Self {
+            pages: built(client().dns_resolver(Arc::new(resolver)))?,
+            guard,
+            policy: WebPolicy::default(),
+            search,
+        })
     }
 }
 
@@ -66,10 +80,12 @@ impl Web for PublicWeb {
     async fn fetch(
         &self,
         url: &str,
+        scope: FetchScope<'_>,
         limits: FetchLimits,
         cancel: &CancellationToken,
     ) -> Result<Fetched, WebError> {
-        bounded(fetch::fetch(&self.pages, &self.guard, url, limits), limits.time, cancel).await
+        let reach = self.policy.reach(scope)?;
+        bounded(fetch::fetch(&self.pages, &self.guard, &reach, url, limits), limits.time, cancel).await
     }
 
     async fn search(

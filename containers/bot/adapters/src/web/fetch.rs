@@ -8,7 +8,7 @@ use reqwest::{
     header::{ACCEPT, ACCEPT_ENCODING, HeaderValue, LOCATION},
 };
 
-use super::{body, failure::failure, resolver::Guard, target};
+use super::{body, failure::failure, policy::Reach, resolver::Guard, target};
 
 /// Most redirects of one fetch.
 const MAX_REDIRECTS: usize = 5;
@@ -16,14 +16,16 @@ const MAX_REDIRECTS: usize = 5;
 const ACCEPTED: HeaderValue =
     HeaderValue::from_static("text/html, text/markdown, text/plain, application/json, */*;q=0.5");
 
-/// Fetches a URL and follows its redirects.
+/// Fetches a URL and follows its redirects, within the hosts of the run.
 pub(super) async fn fetch(
     client: &Client,
     guard: &Guard,
+    reach: &Reach,
     url: &str,
     limits: FetchLimits,
 ) -> Result<Fetched, WebError> {
     let mut url = target::parse(url, guard)?;
+    reach.check(&url)?;
     for redirects in 0..=MAX_REDIRECTS {
         let request = client.get(url.clone()).header(ACCEPT, ACCEPTED);
         let request = request.header(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
@@ -33,7 +35,10 @@ pub(super) async fn fetch(
         })?;
         match location(&response) {
             None => return body::answer(response, limits).await,
-            Some(location) => url = target::follow(&url, &location, guard)?,
+            Some(location) => {
+                url = target::follow(&url, &location, guard)?;
+                reach.check(&url).map_err(|error| WebError::Redirect(Box::new(error)))?;
+            }
         }
     }
     Err(WebError::Redirects(MAX_REDIRECTS))

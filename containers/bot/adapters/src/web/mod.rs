@@ -3,7 +3,7 @@
 //! A URL is not trusted. `target` checks scheme, host name and literal address before the request and again for every
 //! redirect. `resolver` checks a name's addresses in the same lookup that the connection uses, so a name cannot give
 //! one address to the check and another to the connection. Bodies are read, decompressed and converted within limits of
-//! bytes and time. Not here: how the model sees a response (`ars-bot-tools`).
+//! bytes and time. `policy` has the hosts that a run reaches. Not here: how the model sees a response (`ars-bot-tools`).
 
 mod address;
 mod body;
@@ -12,6 +12,7 @@ mod client;
 mod failure;
 mod fetch;
 mod html;
+mod policy;
 mod resolver;
 mod search;
 mod target;
@@ -22,6 +23,7 @@ mod text;
 pub use crate::error::WebSetupError;
 pub use certificates::TeamCertificates;
 pub use client::PublicWeb;
+pub use policy::{WebHosts, WebPolicy};
 pub use search::BraveSearch;
 
 pub(crate) use address::{is_metadata, is_public};

@@ -53,7 +53,7 @@ fn lists(
     lists.iter().map(parse).collect()
 }
 
-fn rules(key: &str, entries: &[String]) -> Result<Vec<HostRule>, ConfigError> {
+pub(super) fn rules(key: &str, entries: &[String]) -> Result<Vec<HostRule>, ConfigError> {
     let parse = |(index, entry): (usize, &String)| {
         let parsed = HostRule::parse(entry);
         parsed.map_err(|error| ConfigError::invalid(format!("{key}[{index}]"), error.to_string()))

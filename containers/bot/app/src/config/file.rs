@@ -64,6 +64,8 @@ pub struct File {
     pub tracing: ars_bot_telemetry::Tracing,
     /// The confinement of commands.
     pub sandbox: Sandbox,
+    /// The hosts that `web_fetch` reaches.
+    pub web: super::web::Web,
     /// Where commands run.
     pub execution: Execution,
     /// The folder of working trees; that of the data directory if absent.

@@ -21,6 +21,7 @@ mod settings;
 mod spending;
 #[cfg(test)]
 mod tests;
+mod web;
 mod webhook;
 
 pub use self::execution::{ExecutionKind, Resident, folder_of};

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use ars_agent::{Part, ToolContent};
 use ars_bot_core::Capabilities;
-use ars_bot_ports::{FetchLimits, Fetched, FetchedBody, Web, WebError, WebHit};
+use ars_bot_ports::{FetchLimits, FetchScope, Fetched, FetchedBody, Web, WebError, WebHit};
 use async_trait::async_trait;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -19,6 +19,7 @@ impl Web for LongAddress {
     async fn fetch(
         &self,
         _url: &str,
+        _scope: FetchScope<'_>,
         _limits: FetchLimits,
         _cancel: &CancellationToken,
     ) -> Result<Fetched, WebError> {

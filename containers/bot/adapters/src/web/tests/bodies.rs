@@ -178,8 +178,12 @@ async fn a_stop_ends_the_wait_at_once() {
         arrived.notified().await;
         cancel.cancel();
     };
-    let (answer, ()) = tokio::join!(web.fetch(&url, FetchLimits::default(), &cancel), stop);
+    let (answer, ()) =
+        tokio::join!(web.fetch(&url, FetchScope::default(), FetchLimits::default(), &cancel), stop);
     assert_eq!(answer, Err(WebError::Cancelled));
     // A stopped run sends no request.
-    assert_eq!(web.fetch(&url, FetchLimits::default(), &cancel).await, Err(WebError::Cancelled));
+    assert_eq!(
+        web.fetch(&url, FetchScope::default(), FetchLimits::default(), &cancel).await,
+        Err(WebError::Cancelled)
+    );
 }

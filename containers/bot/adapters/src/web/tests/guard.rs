@@ -10,6 +10,7 @@ use axum::{
 };
 
 use super::*;
+use crate::{egress::HostRule, web::WebPolicy};
 
 /// Starts a site that counts its requests; `/to?<url>` redirects there, `/hops/<n>` down to `/hops/0`.
 async fn counting() -> (Site, Arc<AtomicUsize>) {
@@ -38,7 +39,7 @@ fn redirect_to(url: &str) -> axum::response::Response {
 }
 
 async fn fetch(web: &PublicWeb, url: &str) -> Result<Fetched, WebError> {
-    web.fetch(url, FetchLimits::default(), &CancellationToken::new()).await
+    web.fetch(url, FetchScope::default(), FetchLimits::default(), &CancellationToken::new()).await
 }
 
 #[tokio::test]
@@ -145,4 +146,23 @@ async fn nobody_listening_is_told_apart_from_a_refusal() {
     let web = web(Names::with(&[("site.example", &[&[HERE]])]));
     let url = url.replace(&url[url.rfind(':').unwrap() + 1..], &format!("{free}/"));
     assert_eq!(fetch(&web, &url).await, Err(WebError::Unreachable));
+}
+
+/// A listed page cannot lead a run with a tree to another host.
+#[tokio::test]
+async fn redirect_stays_within_the_list() {
+    let (site, _) = counting().await;
+    let names = Names::with(&[("site.example", &[&[HERE]]), ("other.example", &[&[HERE]])]);
+    let port = site.address.port();
+    let rule = HostRule::parse(&format!("site.example:{port}")).unwrap();
+    let web = web(names).with_policy(WebPolicy { allow: vec![rule], ..WebPolicy::default() });
+    let scope = FetchScope { agent: "coding", has_tree: true, ..FetchScope::default() };
+    let fetch =
+        async |url: String| web.fetch(&url, scope, FetchLimits::default(), &CancellationToken::new()).await;
+    let other = site.url("other.example", "/");
+    assert!(fetch(site.url("site.example", "/to?/hops/0")).await.is_ok());
+    let unlisted = || WebError::Unlisted("other.example".into());
+    assert_eq!(fetch(other.clone()).await, Err(unlisted()));
+    let redirected = fetch(site.url("site.example", &format!("/to?{other}"))).await;
+    assert_eq!(redirected, Err(WebError::Redirect(Box::new(unlisted()))));
 }

@@ -11,7 +11,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use ars_bot_ports::{FetchLimits, Fetched, FetchedBody, Web as _, WebError};
+use ars_bot_ports::{FetchLimits, FetchScope, Fetched, FetchedBody, Web as _, WebError};
 use async_trait::async_trait;
 use axum::Router;
 use tokio::task::JoinHandle;
@@ -93,7 +93,7 @@ fn web(names: Arc<Names>) -> PublicWeb {
 /// Fetches a path of a site named `site.example`.
 async fn get(site: &Site, path: &str, limits: FetchLimits) -> Result<Fetched, WebError> {
     let web = web(Names::with(&[("site.example", &[&[HERE]])]));
-    web.fetch(&site.url("site.example", path), limits, &CancellationToken::new()).await
+    web.fetch(&site.url("site.example", path), FetchScope::default(), limits, &CancellationToken::new()).await
 }
 
 /// Returns the text of a fetched page, and whether it was cut.
