@@ -13,6 +13,9 @@ use crate::{Actor, Ingress, Secret, ShapeFault, gate::Credentials};
 /// Scope that permits starting runs.
 const DISPATCH: &str = "dispatch";
 
+/// Subjects of keys that are no token's: the deliveries of webhooks.
+const RESERVED_SUBJECTS: [&str; 1] = ["github"];
+
 /// Separates digests of tokens from other digests of the same bytes.
 const DIGEST_DOMAIN: &[u8] = b"ars-ingress-token";
 /// Bytes of a stored digest.
@@ -72,6 +75,9 @@ impl TokenEntry {
     fn parse(token: &Secret, value: &Value) -> Option<Self> {
         let entry = value.as_object()?;
         let subject = non_empty(entry.get("subject")?)?;
+        if RESERVED_SUBJECTS.contains(&subject.as_str()) {
+            return None;
+        }
         let channel = match entry.get("channel") {
             None => None,
             Some(channel) => Some(ChannelName::parse(channel.as_str()?).ok()?),

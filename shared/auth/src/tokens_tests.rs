@@ -45,7 +45,7 @@ fn malformed_entries_are_skipped_and_their_neighbours_kept() {
         {"subject": "a", "channel": null}, {"subject": "a", "channel": 1}, {"subject": "a", "scopes": null},
         {"subject": "a", "scopes": "dispatch"}, {"subject": "a", "scopes": {"0": "dispatch"}},
         {"subject": "a", "scopes": ["dispatch", ""]}, {"subject": "a", "scopes": ["dispatch", 1]},
-        {"subject": "a", "scopes": ["dispatch", null]},
+        {"subject": "a", "scopes": ["dispatch", null]}, {"subject": "github"},
     ]);
     for value in bad.as_array().unwrap() {
         let map = parse(&json!({"bad": value, "good": {"subject": "g"}}));

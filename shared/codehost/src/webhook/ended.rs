@@ -3,6 +3,7 @@
 use ars_types::{RepoSlug, RunId};
 use serde_json::Value;
 
+use super::trigger::has_shape;
 use crate::{branch::run_of_branch, host::parse_slug};
 
 /// A pull request of a run's branch that ended.
@@ -24,7 +25,7 @@ pub struct EndedPullRequest {
 ///
 /// Anyone can name a branch of a fork like one of a run, so repository and number must be those of the run's record.
 pub fn ended_pull_request(event: &str, body: &Value) -> Option<EndedPullRequest> {
-    if event != "pull_request" || body["action"] != "closed" {
+    if event != "pull_request" || !has_shape(event, body) || body["action"] != "closed" {
         return None;
     }
     let pull = &body["pull_request"];

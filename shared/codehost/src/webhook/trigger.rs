@@ -47,6 +47,9 @@ pub struct Trigger {
     pub kind: TriggerKind,
     /// Text for the agent.
     pub text: String,
+    /// Identity of the event by its signed body, the same in each delivery of it: the comment, the requested review with
+    /// its head, or the check run with its head. `None` if the body names none.
+    pub identity: Option<String>,
 }
 
 /// Cause of a message.
@@ -82,17 +85,33 @@ pub enum Ignored {
     Malformed,
 }
 
-/// Maps an event to a message. `event` is the header `X-GitHub-Event`; the signature was checked.
+/// Maps an event to a message. `event` is the header `X-GitHub-Event`; the signature was checked, and it covers the body
+/// only, so the body must have the shape of the event.
 ///
 /// # Errors
 /// Returns why the event has no effect.
 pub fn trigger(event: &str, body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
+    if !has_shape(event, body) {
+        return Err(Ignored::OtherEvent);
+    }
     let action = body["action"].as_str().unwrap_or_default();
     match (event, action) {
         ("issue_comment" | "pull_request_review_comment", "created") => mention(body, bot),
         ("pull_request", "review_requested") => review_request(body, bot),
         ("check_run", "completed") => failed_check(body, bot),
         _ => Err(Ignored::OtherEvent),
+    }
+}
+
+/// Returns whether a body is one of an event, by the objects that the host puts into it.
+pub(super) fn has_shape(event: &str, body: &Value) -> bool {
+    let has = |field: &str| body[field].is_object();
+    match event {
+        "issue_comment" => has("comment") && has("issue") && !has("pull_request"),
+        "pull_request_review_comment" => has("comment") && has("pull_request") && !has("issue"),
+        "pull_request" => has("pull_request") && !["comment", "review", "thread"].into_iter().any(has),
+        "check_run" => has("check_run"),
+        _ => false,
     }
 }
 
@@ -106,7 +125,10 @@ fn mention(body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
         return Err(Ignored::NotForUs);
     }
     let text = without_mentions(text, bot.login).ok_or(Ignored::NotForUs)?;
-    build(body, number, user, TriggerKind::Mention { comment: id }, text)
+    // Comments on lines are numbered apart from others.
+    let table = if body["issue"].is_object() { "comment" } else { "review-comment" };
+    let identity = Some(format!("{table}:{id}"));
+    build(body, number, user, TriggerKind::Mention { comment: id }, (text, identity))
 }
 
 fn review_request(body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
@@ -119,7 +141,8 @@ fn review_request(body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
     let number = number(&body["pull_request"]["number"])?;
     let head = commit(&body["pull_request"]["head"]["sha"])?;
     let text = format!("agent:review {}#{number}", repository(body)?);
-    build(body, number, user, TriggerKind::ReviewRequest { head }, text)
+    let identity = Some(format!("review:{number}:{head}"));
+    build(body, number, user, TriggerKind::ReviewRequest { head }, (text, identity))
 }
 
 fn failed_check(body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
@@ -151,7 +174,8 @@ fn failed_check(body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
         repository(body)?,
         wrap_untrusted(&format!("check: `{name}`"))
     );
-    build(body, number, user, TriggerKind::FailedCheck { head }, text)
+    let identity = self::number(&check["id"]).ok().map(|id| format!("check:{id}:{head}"));
+    build(body, number, user, TriggerKind::FailedCheck { head }, (text, identity))
 }
 
 fn build(
@@ -159,13 +183,14 @@ fn build(
     number: u64,
     user: String,
     kind: TriggerKind,
-    text: String,
+    (text, identity): (String, Option<String>),
 ) -> Result<Trigger, Ignored> {
     let repository = repository(body)?;
     let channel = ChannelName::parse(repository.as_str()).map_err(|_| Ignored::Malformed)?;
     let thread = ThreadName::parse(number.to_string()).map_err(|_| Ignored::Malformed)?;
     let thread = ThreadKey::of(PLATFORM, &channel, &thread);
-    Ok(Trigger { repository, number, thread, user, kind, text })
+    let identity = identity.map(|identity| format!("{repository}:{identity}"));
+    Ok(Trigger { repository, number, thread, user, kind, text, identity })
 }
 
 /// Returns repository and number of a thread's pull request or issue, if it is one of the host.

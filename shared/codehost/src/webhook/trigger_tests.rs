@@ -56,6 +56,7 @@ fn mention_becomes_a_message_of_its_thread() {
         user: "github:ann".into(),
         kind: TriggerKind::Mention { comment: 9 },
         text: "please fix it".into(),
+        identity: Some("acme/app:comment:9".into()),
     };
     assert_eq!(item_of_thread(expected.thread.as_str()), Some((expected.repository.clone(), 7)));
     assert_eq!(item_of_thread("http:acme/app:7"), None);
@@ -156,5 +157,42 @@ proptest! {
             body[key] = Value::Null;
             prop_assert!(trigger(name, &body, BOT).is_err() || key == "sender");
         }
+    }
+}
+
+/// The signature covers the body only, so a header cannot make another event of it.
+#[test]
+fn event_must_have_the_shape_of_its_body() {
+    let bodies =
+        [("issue_comment", comment("@ars-bot hi")), ("pull_request", requested()), ("check_run", check())];
+    for (event, body) in &bodies {
+        for header in
+            ["issue_comment", "pull_request_review_comment", "pull_request", "check_run", "push", ""]
+        {
+            let found = trigger(header, body, BOT).map(drop);
+            let expected = if header == *event { Ok(()) } else { Err(Ignored::OtherEvent) };
+            assert_eq!(found, expected, "{header} with a body of {event}");
+        }
+    }
+}
+
+#[test]
+fn identity_follows_from_the_body() {
+    let a = "a".repeat(40);
+    let identity = |event: &str, body: Value| trigger(event, &body, BOT).unwrap().identity;
+    let on_line = json!({
+        "action": "created", "repository": { "full_name": "acme/app" }, "pull_request": { "number": 7 },
+        "comment": { "id": 9, "body": "@ars-bot hi", "user": { "login": "ann", "type": "User" } },
+    });
+    let mut numbered = check();
+    numbered["check_run"]["id"] = json!(5);
+    for (event, body, expected) in [
+        ("issue_comment", comment("@ars-bot hi"), Some("acme/app:comment:9".to_owned())),
+        ("pull_request_review_comment", on_line, Some("acme/app:review-comment:9".to_owned())),
+        ("pull_request", requested(), Some(format!("acme/app:review:7:{a}"))),
+        ("check_run", numbered, Some(format!("acme/app:check:5:{a}"))),
+        ("check_run", check(), None),
+    ] {
+        assert_eq!(identity(event, body), expected, "{event}");
     }
 }

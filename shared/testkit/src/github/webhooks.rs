@@ -15,7 +15,15 @@ pub struct Delivered {
 }
 
 /// Signs an event.
+///
+/// The host has another comment or check in each delivery, so the delivery decides about their ids.
 pub fn sign(secret: &str, event: &str, delivery: &str, body: &Value) -> Delivered {
+    let mut body = body.clone();
+    for part in ["/comment", "/check_run"] {
+        if let Some(part) = body.pointer_mut(part).and_then(Value::as_object_mut) {
+            part.insert("id".to_owned(), number_of(delivery).into());
+        }
+    }
     let body = body.to_string().into_bytes();
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
     let tag: String = hmac::sign(&key, &body).as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
@@ -26,6 +34,11 @@ pub fn sign(secret: &str, event: &str, delivery: &str, body: &Value) -> Delivere
         ("x-hub-signature-256", format!("sha256={tag}")),
     ];
     Delivered { headers, body }
+}
+
+/// Returns the id of the comment or check that a delivery is about.
+fn number_of(delivery: &str) -> u64 {
+    delivery.bytes().fold(1, |id, byte| (id * 131 + u64::from(byte)) % 1_000_000_007 + 1)
 }
 
 /// The event of a comment (`issue_comment`).

@@ -183,6 +183,29 @@ async fn unsigned_and_foreign_events_have_no_effect() {
     assert!(world.comments().is_empty() && world.machine.records().await.is_empty());
 }
 
+/// The headers are not signed, so they make no other event of a signed body.
+#[tokio::test]
+async fn signed_body_counts_once_under_any_header() {
+    let world = world([]).await;
+    let server = world.serve(&world.model.url()).await;
+    let first = mention("d-1", "ann", "@ars help");
+    assert_eq!(post(&server, &first).await.0, 202);
+    world.answered("coding").await;
+    for (header, forged) in [("x-github-delivery", "d-2"), ("x-github-event", "pull_request_review_comment")]
+    {
+        let mut again = first.clone();
+        for (name, value) in &mut again.headers {
+            if *name == header || *name == "x-github-delivery" {
+                *value = forged.to_owned();
+            }
+        }
+        let (status, body) = post(&server, &again).await;
+        assert!(status == 200 && body["ignored"].is_string(), "{header}: {status} {body}");
+    }
+    server.terminate().await.assert_code(0);
+    assert_eq!(world.comments()[0].edits, 0);
+}
+
 /// A command answers without a run. A review request and a failed check need the repository.
 #[tokio::test]
 async fn events_are_served_by_their_kind() {

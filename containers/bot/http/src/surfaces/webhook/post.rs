@@ -32,7 +32,7 @@ use crate::{
     state::HttpState,
 };
 
-/// Subject of the idempotency keys of deliveries, and platform of channels.
+/// Subject of the idempotency keys of deliveries, which no token has, and platform of channels.
 const PLATFORM: &str = "github";
 /// Time after which a delivery is answered without its run, because the host waits for 10 s.
 const WEBHOOK_ANSWER_LIMIT: Duration = Duration::from_secs(8);
@@ -40,6 +40,8 @@ const WEBHOOK_ANSWER_LIMIT: Duration = Duration::from_secs(8);
 const MENDING_AGENT: &str = "coding";
 /// A delivery with the id of an earlier one.
 const REPEATED: &str = "the delivery was received before";
+/// Maximum characters of a delivery's id.
+const MAX_DELIVERY_ID_CHARS: usize = 100;
 
 /// Every method arrives here, because the method is the first check.
 pub(crate) async fn post(State(state): State<HttpState>, request: Request) -> Response {
@@ -83,11 +85,11 @@ async fn serve(state: &HttpState, request: Request) -> Result<Option<&'static st
         return Ok(Some("the pull request is not the service's own"));
     }
     let id = value(&head.headers, "x-github-delivery");
-    let key = IdempotencyKey {
-        subject: PLATFORM.to_owned(),
-        key: id.to_owned(),
-        fingerprint: hex::encode(digest::digest(&digest::SHA256, &body)),
-    };
+    if id.is_empty() || id.len() > MAX_DELIVERY_ID_CHARS {
+        return Err(Rejected::Malformed("X-GitHub-Delivery is missing or too long"));
+    }
+    let key = key_of(&trigger, &body);
+    let id = key.key.as_str();
     let serving = match begin(state, &webhooks, &key).await? {
         Ok(serving) => serving,
         Err(reason) => return Ok(Some(reason)),
@@ -123,6 +125,15 @@ async fn is_own(state: &HttpState, host: &dyn CodeHost, trigger: &Trigger) -> Re
     }
 }
 
+/// Returns the key of an event, which is the same in each delivery of it.
+///
+/// The headers are not signed, so one signed body would count again under each id that a sender invents.
+fn key_of(trigger: &Trigger, body: &[u8]) -> IdempotencyKey {
+    let identity = trigger.identity.as_deref().map_or(body, str::as_bytes);
+    let digest = hex::encode(digest::digest(&digest::SHA256, identity));
+    IdempotencyKey { subject: PLATFORM.to_owned(), key: digest.clone(), fingerprint: digest }
+}
+
 /// Begins a delivery. The inner error is the reason if it was received before.
 async fn begin(
     state: &HttpState,
@@ -133,10 +144,7 @@ async fn begin(
     let begun = webhooks.deliveries.begin(&key.key, now).await.map_err(|_| Rejected::Unavailable)?;
     let serving = match begun {
         Ok(serving) => serving,
-        Err(Delivery::Invalid) => {
-            return Err(Rejected::Malformed("X-GitHub-Delivery is missing or too long"));
-        }
-        Err(Delivery::First | Delivery::Repeated) => return Ok(Err(REPEATED)),
+        Err(Delivery::First | Delivery::Repeated | Delivery::Invalid) => return Ok(Err(REPEATED)),
     };
     match state.core.queries().first_use(key).await {
         Ok(None) => Ok(Ok(serving)),
