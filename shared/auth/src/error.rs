@@ -71,6 +71,12 @@ pub enum Rejection {
     /// The bearer is missing, malformed or unknown.
     #[error("unauthorized")]
     Unauthenticated,
+    /// The peer presented too many wrong bearers.
+    #[error("too many wrong credentials")]
+    TooManyAttempts {
+        /// Seconds until its next attempt is compared.
+        wait_s: UnixMillis,
+    },
     /// The holder lacks the permission.
     #[error("forbidden")]
     Forbidden,
@@ -93,6 +99,7 @@ impl Rejection {
             Self::Method => ErrorCode::MethodNotAllowed,
             Self::Disabled => ErrorCode::Disabled,
             Self::Unauthenticated => ErrorCode::Unauthenticated,
+            Self::TooManyAttempts { .. } => ErrorCode::RateLimited,
             Self::Forbidden => ErrorCode::Unauthorized,
             Self::LengthRequired => ErrorCode::LengthRequired,
             Self::TooLarge { .. } => ErrorCode::PayloadTooLarge,

@@ -129,6 +129,11 @@ impl TokenMap {
         matched
     }
 
+    /// Returns whether a token pins a channel.
+    pub fn pins(&self, channel: &ChannelName) -> bool {
+        self.entries.iter().any(|(_, entry)| entry.channel.as_ref() == Some(channel))
+    }
+
     /// Returns every entry of a subject.
     pub fn entries_of<'m>(&'m self, subject: &'m str) -> impl Iterator<Item = &'m TokenEntry> {
         self.entries.iter().map(|(_, entry)| entry).filter(move |entry| entry.subject == subject)

@@ -18,6 +18,7 @@ mod kill_points;
 mod logging;
 mod recorded_channels;
 mod residents;
+mod secret_length;
 mod services;
 mod shutdown;
 mod signals;

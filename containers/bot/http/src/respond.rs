@@ -9,6 +9,9 @@ use axum::{
 };
 use serde::Serialize;
 
+/// The challenge of a surface with an ingress token.
+const CHALLENGE: &str = r#"Bearer realm="ars""#;
+
 /// Returns a JSON answer.
 pub(crate) fn json<T: Serialize>(status: StatusCode, body: &T) -> Response {
     match serde_json::to_vec(body) {
@@ -28,6 +31,15 @@ pub(crate) fn rejected(surface: Surface, rejection: Rejection) -> Response {
     let mut response = with_type(status, "application/json", body);
     if let Some(methods) = allow {
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(methods));
+    }
+    match rejection {
+        Rejection::Unauthenticated => {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(CHALLENGE));
+        }
+        Rejection::TooManyAttempts { wait_s } => {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(wait_s));
+        }
+        _ => {}
     }
     response
 }

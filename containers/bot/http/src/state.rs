@@ -18,6 +18,9 @@ use crate::{
     },
 };
 
+/// Reads of a caller in a minute for each of its requests: a script that pages through runs needs many.
+const READS_PER_REQUEST: u32 = 10;
+
 /// The state of the HTTP surface. Cheap to clone.
 #[derive(Clone)]
 pub struct HttpState {
@@ -31,12 +34,16 @@ pub struct HttpState {
     pub(crate) webhooks: Option<Arc<WebhookState>>,
     /// Used by every route that accepts requests or writes.
     pub(crate) rates: Arc<Rates>,
+    /// Used by the commands that read.
+    pub(crate) reads: Arc<Rates>,
     /// Used by the gate of the run pages.
     pub(crate) dashboard: Arc<Dashboard>,
     /// Used by the sign-in form.
     pub(crate) sign_ins: Arc<Attempts>,
     /// Used by the gate of the run pages.
     pub(crate) bearers: Arc<Attempts>,
+    /// Used by the gates with an ingress token.
+    pub(crate) callers: Arc<Attempts>,
     /// The header in which a trusted proxy states the peer; `None` without such a proxy.
     pub(crate) peer_header: Option<HeaderName>,
     /// Used by the routes of event streams.
@@ -63,9 +70,11 @@ impl HttpState {
             first_requests: Arc::default(),
             webhooks: None,
             rates: Arc::default(),
+            reads: Arc::default(),
             dashboard: Arc::default(),
             sign_ins: Arc::default(),
             bearers: Arc::default(),
+            callers: Arc::default(),
             peer_header: None,
             streams: StreamLimits::default().quota(),
             build: Arc::new(build),
@@ -83,6 +92,23 @@ impl HttpState {
     pub(crate) fn count(&self, actor: &str) -> Result<(), Overload> {
         let limit = self.core.settings().load.requests_per_minute;
         self.rates.admit(actor, limit)
+    }
+
+    /// Counts a read of an actor.
+    ///
+    /// # Errors
+    /// The limit of its reads in a minute.
+    pub(crate) fn count_read(&self, actor: &str) -> Result<(), Overload> {
+        let limit = self.core.settings().load.requests_per_minute;
+        self.reads.admit(actor, limit.map(|limit| limit.saturating_mul(READS_PER_REQUEST)))
+    }
+
+    /// Counts a command of an actor.
+    ///
+    /// # Errors
+    /// The limit of its writes or reads in a minute.
+    pub(crate) fn count_command(&self, actor: &str, is_write: bool) -> Result<(), Overload> {
+        if is_write { self.count(actor) } else { self.count_read(actor) }
     }
 
     /// Returns the state with another mode of the dashboard gate.

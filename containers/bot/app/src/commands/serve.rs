@@ -25,6 +25,7 @@ use crate::{
     build_stamp,
     compose::{self, Built},
     environment::{self, name},
+    secret_length,
     services::{
         self, DiskService, FollowService, HttpService, LedgerService, MEASURE_INTERVAL, OverridesService,
         RequeueService, ScheduleService, Supervisor,
@@ -99,6 +100,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     ars_bot_ports::metrics::describe();
     warn_of_disabled_parts(&parsed, plan.has_model());
     let address = listen_address(args.listen)?;
+    secret_length::check(address, parsed.map.secrets(), &plan)?;
     let listener = TcpListener::bind(address).await;
     let listener =
         listener.with_context(|| format!("cannot listen on {address}")).map_err(Failure::Unavailable)?;

@@ -7,10 +7,11 @@ use ars_auth::{
 };
 use ars_wire::admin::ACTION;
 use axum::{
-    http::{HeaderMap, Method, header},
+    http::{Method, header, request::Parts},
     response::Response,
 };
 
+use super::gate::limited;
 use crate::{respond, state::HttpState};
 
 /// Returns the answer to a rejected request.
@@ -19,16 +20,12 @@ pub(crate) fn reject(rejection: Rejection) -> Response {
 }
 
 /// Admits the holder of a bearer with the permission, and returns its subject.
-pub(crate) fn by_bearer(
-    state: &HttpState,
-    method: &Method,
-    headers: &HeaderMap,
-) -> Result<String, Rejection> {
+pub(crate) fn by_bearer(state: &HttpState, head: &Parts) -> Result<String, Rejection> {
     let may = |entry: &TokenEntry| may(state, entry);
     let rules = Rules::new(order::ADMIN, &*state.tokens).with_scope(&may);
-    let presented = bearer(headers.get_all(header::AUTHORIZATION));
-    let head = Head { method: method.as_str(), presented, content_length: None };
-    gate::admit(&rules, &head).map(|admitted| admitted.holder.subject.clone())
+    let presented = bearer(head.headers.get_all(header::AUTHORIZATION));
+    let of_gate = Head { method: head.method.as_str(), presented, content_length: None };
+    limited(state, head, || gate::admit(&rules, &of_gate).map(|admitted| admitted.holder.subject.clone()))
 }
 
 /// Admits a subject that the edge has authenticated; `None` stands for an unreadable one.

@@ -4,10 +4,40 @@ use ars_auth::{
     Rejection, TokenEntry, TokenMap, bearer,
     gate::{self, Check, Head, Rules, order},
 };
-use axum::http::{HeaderMap, Method, header};
+use axum::http::{HeaderMap, Method, header, request::Parts};
+
+use super::peer::Peer;
+use crate::state::HttpState;
 
 /// The scope that lets a token start runs.
 const DISPATCH_SCOPE: &str = "dispatch";
+
+/// Runs the checks of a gate, and limits the wrong bearers of a peer.
+///
+/// A caller that was admitted within the last hour is not limited.
+pub(crate) fn limited<T>(
+    state: &HttpState,
+    head: &Parts,
+    check: impl FnOnce() -> Result<T, Rejection>,
+) -> Result<T, Rejection> {
+    if bearer(head.headers.get_all(header::AUTHORIZATION)).is_none() {
+        return check();
+    }
+    let (peer, now) = (Peer::of(head, state.peer_header.as_ref()), state.core.clock().now());
+    let attempt = state.callers.begin(peer, now);
+    let checked = check();
+    match (&checked, attempt) {
+        // These concern no credential, and precede it.
+        (Err(Rejection::NotFound | Rejection::Method | Rejection::Disabled), Ok(())) => {
+            state.callers.succeeded(peer);
+        }
+        (Err(Rejection::NotFound | Rejection::Method | Rejection::Disabled), Err(_)) => {}
+        (_, Err(wait_s)) => return Err(Rejection::TooManyAttempts { wait_s }),
+        (Err(Rejection::Unauthenticated), Ok(())) => {}
+        (_, Ok(())) => state.callers.prove(peer, now),
+    }
+    checked
+}
 
 /// Runs the checks of the ingress before the body and returns the token's entry.
 pub(crate) fn admit<'t>(

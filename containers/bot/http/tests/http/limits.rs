@@ -1,6 +1,7 @@
 //! The limits of connections and event streams over real sockets.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
+use ars_bot_core::{load_limits::LoadLimits, settings::Settings};
 use ars_bot_http::{ConnectionLimits, StreamLimits};
 use reqwest::{Client, Response};
 use tokio::{
@@ -10,7 +11,7 @@ use tokio::{
 };
 
 use super::{
-    support::{Bot, by_token, live_path},
+    support::{Bot, TOKENS, by_token, live_path},
     wire::TIMEOUT,
 };
 
@@ -86,4 +87,46 @@ async fn streams_are_limited_per_peer_and_in_all() {
         }
     };
     timeout(TIMEOUT, again).await.unwrap();
+}
+
+/// A peer that was admitted before is not limited by another one's guesses.
+#[tokio::test]
+async fn wrong_bearers_are_limited_on_every_gate() {
+    let peers = ConnectionLimits { peer_header: "x-peer".parse().ok(), ..ConnectionLimits::default() };
+    let bot = Bot::within(peers, StreamLimits::default()).await;
+    let client = Client::new();
+    let send = async |path: &str, token: &str, peer: &str| {
+        let request = client.post(bot.url(path)).header("x-peer", peer).bearer_auth(token).body("{");
+        request.send().await.unwrap()
+    };
+    assert_eq!(send("/ingress", "good", "192.0.2.9").await.status(), 400);
+    for (index, path) in ["/ingress", "/mcp", "/admin/crash"].into_iter().enumerate() {
+        let peer = format!("192.0.2.{index}");
+        for _ in 0..10 {
+            let answer = send(path, "guess", &peer).await;
+            assert_eq!(answer.status(), 401, "{path}");
+            assert!(answer.headers().contains_key("www-authenticate"), "{path}");
+        }
+        for token in ["guess", "good"] {
+            let answer = send(path, token, &peer).await;
+            assert_eq!(answer.status(), 429, "{path} {token}");
+            assert!(answer.headers().contains_key("retry-after"), "{path}");
+        }
+        for _ in 0..12 {
+            assert_eq!(send(path, "guess", "192.0.2.9").await.status(), 401, "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn reads_have_a_limit_of_their_own() {
+    let load = LoadLimits { requests_per_minute: Some(1), ..LoadLimits::default() };
+    let bot = Bot::start_with(TOKENS, Settings { load, ..Settings::default() }).await;
+    let client = Client::new();
+    let mut answers = Vec::new();
+    for _ in 0..11 {
+        answers.push(client.get(bot.url("/api/runs.list")).send().await.unwrap().status().as_u16());
+    }
+    assert_eq!(answers[..10], [200; 10]);
+    assert_eq!(answers[10], 429);
 }

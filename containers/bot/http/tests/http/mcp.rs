@@ -306,3 +306,29 @@ async fn disconnect_does_not_stop_the_run() {
     let records = bot.store.records.lock().unwrap();
     assert_eq!(records.values().map(|record| record.status).collect::<Vec<_>>(), [RunStatus::Completed]);
 }
+
+/// A client gives up on a request without a byte, and a run takes longer.
+#[tokio::test]
+async fn dispatch_with_a_progress_token_is_notified() {
+    let bot = bot().await;
+    bot.script(&["done"]);
+    let params = json!({"name": "dispatch", "arguments": {"text": "hi"}, "_meta": {"progressToken": 7}});
+    let body = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": params}).to_string();
+    let accept = "application/json, text/event-stream";
+    let response = request(&bot, "good").header("accept", accept).body(body).send().await.unwrap();
+    assert_eq!(response.headers()["content-type"], "text/event-stream; charset=utf-8");
+    let text = timeout(TIMEOUT, response.text()).await.unwrap().unwrap();
+    let messages: Vec<Value> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "))
+        .map(|data| serde_json::from_str(data).unwrap())
+        .collect();
+    let [progress, answer] = &messages[..] else { panic!("{text}") };
+    assert_eq!(progress["method"], "notifications/progress");
+    assert_eq!(
+        (&progress["params"]["progressToken"], &progress["params"]["progress"]),
+        (&json!(7), &json!(1))
+    );
+    assert!(progress["params"]["message"].as_str().unwrap().contains("/runs/"), "{progress}");
+    assert_eq!((&answer["id"], &answer["result"]["content"][0]["text"]), (&json!(3), &json!("done")));
+}

@@ -83,7 +83,11 @@ async fn unknown_paths_outside_surfaces_answer_the_probe() {
         let (status, body) = get(&bot, path).await;
         assert_eq!((status, &body["ok"]), (200, &json!(true)), "{path}");
     }
-    for path in "/api /api/no.such /API//x/ /%61pi/x /mcp/ /mcp/x /admin/restart/".split(' ') {
+    for path in "/api /api/no.such /API//x/ /%61pi/x /mcp/ /mcp/x /admin/restart/ \
+        /.well-known/oauth-protected-resource /.well-known/oauth-protected-resource/mcp \
+        /.well-known/oauth-authorization-server /.well-known/openid-configuration"
+        .split(' ')
+    {
         let (status, body) = get(&bot, path).await;
         assert_eq!((status, &body["code"]), (404, &json!("not_found")), "{path}");
     }

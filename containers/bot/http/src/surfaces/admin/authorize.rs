@@ -11,23 +11,20 @@ use ars_wire::{
     admin::{Authorized, EDGE_SECRET_HEADER, SUBJECT_HEADER, subject_of},
 };
 use axum::{
-    extract::State,
-    http::{HeaderMap, Method, StatusCode},
+    extract::{Request, State},
+    http::{HeaderMap, StatusCode, request::Parts},
     response::Response,
 };
 
 use crate::{auth::admin, respond, state::HttpState, surfaces::health::NO_SUCH_ROUTE};
 
 /// Answers the edge.
-pub(crate) async fn authorize(
-    State(state): State<HttpState>,
-    method: Method,
-    headers: HeaderMap,
-) -> Response {
-    if headers.contains_key(SUBJECT_HEADER) && !is_of_edge(&state, &headers) {
+pub(crate) async fn authorize(State(state): State<HttpState>, request: Request) -> Response {
+    let (head, _) = request.into_parts();
+    if head.headers.contains_key(SUBJECT_HEADER) && !is_of_edge(&state, &head.headers) {
         return respond::coded(ErrorCode::NotFound, NO_SUCH_ROUTE);
     }
-    match decide(&state, &method, &headers) {
+    match decide(&state, &head) {
         Ok(subject) => respond::json(StatusCode::OK, &Authorized::of(subject)),
         Err(rejection) => {
             tracing::info!(route = "admin/restart/authorize", reason = %rejection, "rejected");
@@ -45,10 +42,11 @@ fn is_of_edge(state: &HttpState, headers: &HeaderMap) -> bool {
     }
 }
 
-fn decide(state: &HttpState, method: &Method, headers: &HeaderMap) -> Result<String, Rejection> {
+fn decide(state: &HttpState, head: &Parts) -> Result<String, Rejection> {
+    let Parts { method, headers, .. } = head;
     let mut values = headers.get_all(SUBJECT_HEADER).iter();
     match (values.next(), values.next()) {
-        (None, _) => admin::by_bearer(state, method, headers),
+        (None, _) => admin::by_bearer(state, head),
         (Some(value), None) => admin::by_subject(state, method, subject_of(value.as_bytes()).as_deref()),
         // The edge sends one value.
         (Some(_), Some(_)) => admin::by_subject(state, method, None),

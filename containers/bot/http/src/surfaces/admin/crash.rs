@@ -4,8 +4,8 @@ use std::{process, sync::Arc, time::Duration};
 
 use ars_wire::admin::{Crashing, Failed};
 use axum::{
-    extract::State,
-    http::{HeaderMap, Method, StatusCode},
+    extract::{Request, State},
+    http::StatusCode,
     response::Response,
 };
 
@@ -15,8 +15,9 @@ use crate::{auth::admin, respond, state::HttpState};
 const DELAY: Duration = Duration::from_millis(50);
 
 /// Answers, then ends the process without a drain or a handoff.
-pub(crate) async fn crash(State(state): State<HttpState>, method: Method, headers: HeaderMap) -> Response {
-    let subject = match admin::by_bearer(&state, &method, &headers) {
+pub(crate) async fn crash(State(state): State<HttpState>, request: Request) -> Response {
+    let (head, _) = request.into_parts();
+    let subject = match admin::by_bearer(&state, &head) {
         Ok(subject) => subject,
         Err(rejection) => {
             tracing::info!(route = "admin/crash", reason = %rejection, "rejected");

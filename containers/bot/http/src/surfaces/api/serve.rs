@@ -60,9 +60,7 @@ async fn answer(state: &HttpState, request: Request) -> Result<String, ApiError>
     };
     check_head(state, &head, definition)?;
     commands.admit(&caller, id)?;
-    if definition.effect.is_write() {
-        state.count(&caller.actor.id)?;
-    }
+    state.count_command(&caller.actor.id, definition.effect.is_write())?;
     let raw = input::read(&head, body).await?;
     if matches!(definition.target, Target::Repo(_)) {
         // The authorization of such a command reads the input.

@@ -19,7 +19,8 @@ use crate::{
 };
 
 /// First path segments of surfaces that are not behind the dashboard gate.
-const SURFACES: [&str; 1] = ["mcp"];
+/// Metadata below `.well-known` would be that of an authorization server, and there is none.
+const SURFACES: [&str; 2] = ["mcp", ".well-known"];
 /// The admin routes, the edge's included. Other paths below `/admin` belong to no surface.
 const ADMIN: [&[&str]; 3] = [&["admin", "crash"], &["admin", "restart"], &["admin", "restart", "authorize"]];
 /// Longest name of a costs group and of the secret part of a sign-in link.

@@ -1,6 +1,6 @@
 //! The message of a request, for each ingress.
 
-use ars_auth::{Actor, Ingress, TokenEntry};
+use ars_auth::{Actor, Ingress, TokenEntry, TokenMap};
 use ars_bot_ports::{Choices, IncomingMessage};
 use ars_events::InputSource;
 use ars_types::{ChannelName, InvalidName, ThreadKey, ThreadName, UnixMillis, Visibility};
@@ -25,6 +25,18 @@ impl Address {
             channel: optional_name(fields, "channel", |name| ChannelName::parse(name))?,
             thread: optional_name(fields, "thread", |name| ThreadName::parse(name))?,
         })
+    }
+}
+
+/// The problem of a channel that another token pins.
+const PINNED: &str = "channel is closed to this token, because another token pins it; name another channel";
+
+impl Address {
+    /// Checks that a token without a pinned channel names none of those that are pinned: their threads have trees.
+    pub(crate) fn check_open(&self, entry: &TokenEntry, tokens: &TokenMap) -> Result<(), String> {
+        let channel = self.channel.clone().unwrap_or_default();
+        let is_closed = entry.channel.is_none() && tokens.pins(&channel);
+        if is_closed { Err(PINNED.to_owned()) } else { Ok(()) }
     }
 }
 
@@ -114,6 +126,26 @@ mod tests {
             assert_eq!((message.channel_id.as_str(), message.thread_key.as_str()), (channel_id, thread_key));
             assert_eq!((message.visibility, message.text.as_str()), (Visibility::Machine, " hi "));
             assert_eq!(message.received_at, 5);
+        }
+    }
+
+    #[test]
+    fn pinned_channel_is_closed_to_other_tokens() {
+        let tokens = r#"{"a":{"subject":"ann"},"b":{"subject":"bo","channel":"ci"}}"#;
+        let tokens = TokenMap::parse(Some(tokens)).map;
+        let open = |token: &str, channel: Option<&str>| {
+            let channel = channel.map(channel_name);
+            let address = Address { text: "hi".into(), channel, thread: None };
+            address.check_open(tokens.authenticate(token).unwrap(), &tokens).is_ok()
+        };
+        for (token, channel, expected) in [
+            ("a", None, true),
+            ("a", Some("ops"), true),
+            ("a", Some("ci"), false),
+            ("b", Some("ci"), true),
+            ("b", Some("ops"), true),
+        ] {
+            assert_eq!(open(token, channel), expected, "{token} {channel:?}");
         }
     }
 

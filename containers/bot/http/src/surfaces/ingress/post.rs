@@ -20,7 +20,7 @@ use super::{
     message::message,
 };
 use crate::{
-    auth::gate::admit,
+    auth::gate::{admit, limited},
     error::IngressError,
     respond,
     server::{MAX_BODY_BYTES, read_body},
@@ -34,11 +34,12 @@ pub(crate) async fn post(State(state): State<HttpState>, request: Request) -> Re
 
 async fn serve(state: &HttpState, request: Request) -> Result<Response, IngressError> {
     let (head, stream) = request.into_parts();
-    let entry = admit(&head.method, &head.headers, &state.tokens)?;
+    let entry = limited(state, &head, || admit(&head.method, &head.headers, &state.tokens))?;
     state.count(&Actor::service(Ingress::Http, entry).id)?;
     let key = idempotency::key(&head.headers)?;
     let bytes = read_body(stream, MAX_BODY_BYTES).await?;
     let Body { address, history, is_async } = body::parse(&bytes).map_err(IngressError::BadBody)?;
+    address.check_open(entry, &state.tokens).map_err(IngressError::BadBody)?;
     let message = message(Ingress::Http, entry, address, state.core.clock().now());
     let io = Arc::new(HttpChannel::new(history).asynchronous(is_async));
     if let Some(key) = key {

@@ -58,11 +58,9 @@ pub(super) async fn invoke(
     arguments: Map<String, Value>,
 ) -> Result<Success, ToolFailure> {
     let (commands, caller) = (state.core.commands(), Caller::mcp(entry));
-    if definition.effect.is_write() {
-        // A denied write does not count.
-        commands.admit(&caller, definition.id)?;
-        state.count(&caller.actor.id)?;
-    }
+    // A denied command does not count.
+    commands.admit(&caller, definition.id)?;
+    state.count_command(&caller.actor.id, definition.effect.is_write())?;
     let invoked =
         tokio::spawn(
             async move { commands.invoke(&caller, definition.id, &RawInput::Object(arguments)).await },

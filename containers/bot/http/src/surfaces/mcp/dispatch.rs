@@ -44,6 +44,8 @@ pub(super) fn begin(
     state.count(&Actor::service(Ingress::Mcp, entry).id)?;
     let address =
         Address::parse(arguments).map_err(|text| ToolFailure::new(ErrorCode::InvalidInput, text))?;
+    let closed = |text| ToolFailure::new(ErrorCode::InvalidInput, text);
+    address.check_open(entry, &state.tokens).map_err(closed)?;
     let message = ingress::message(Ingress::Mcp, entry, address, state.core.clock().now());
     let io = Arc::new(HttpChannel::new(Vec::new()).asynchronous(has_task));
     let ended = ingress::dispatch(state, message, &io);

@@ -9,6 +9,7 @@ mod failure;
 mod methods;
 mod origin;
 mod post;
+mod progress;
 mod stateless;
 mod tools;
 

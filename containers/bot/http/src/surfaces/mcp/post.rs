@@ -15,10 +15,10 @@ use serde_json::Value;
 
 use super::{
     envelope::{self, Message},
-    methods, origin, stateless,
+    methods, origin, progress, stateless,
 };
 use crate::{
-    auth::gate::identify,
+    auth::gate::{identify, limited},
     error::BodyError,
     respond,
     server::{MAX_BODY_BYTES, read_body},
@@ -28,7 +28,7 @@ use crate::{
 /// Every method arrives here, because the gate's first check is the method.
 pub(crate) async fn post(State(state): State<HttpState>, request: Request) -> Response {
     let (head, body) = request.into_parts();
-    match identify(&head.method, &head.headers, &state.tokens) {
+    match limited(&state, &head, || identify(&head.method, &head.headers, &state.tokens)) {
         Ok(entry) => {
             serve(&state, entry, &head, body).await.unwrap_or_else(|(code, text)| reject(code, &text))
         }
@@ -54,7 +54,10 @@ async fn serve(
         return Ok(answered.unwrap_or_else(accepted));
     }
     let response = match message {
-        Ok(Message::Request(request)) => methods::answer(state, entry, request).await,
+        Ok(Message::Request(request)) => match progress::token(&head.headers, &request) {
+            Some(token) => return Ok(progress::answer(state, entry, request, token)),
+            None => methods::answer(state, entry, request).await,
+        },
         Ok(Message::Notification) => return Ok(accepted()),
         Err(response) => *response,
     };
