@@ -68,8 +68,18 @@ fn candidate(
     // Looked for once a kind is chosen.
     let groups = Groups::none("not looked for");
     let staged = None;
-    let mut sandbox =
-        Sandbox { kind, network, folders, features, bubblewrap, staged, entry, skipped, groups };
+    let mut sandbox = Sandbox {
+        kind,
+        network,
+        may_listen: settings.may_listen,
+        folders,
+        features,
+        bubblewrap,
+        staged,
+        entry,
+        skipped,
+        groups,
+    };
     match kind {
         SandboxKind::None if rustix::process::geteuid().is_root() => Err("refused as root".into()),
         SandboxKind::None if network != SandboxNetwork::Open => {

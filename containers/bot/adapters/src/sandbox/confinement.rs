@@ -39,6 +39,7 @@ const SIGNALS: &str = "commands can signal this user's processes and survive the
 pub(crate) struct Sandbox {
     pub(super) kind: SandboxKind,
     pub(super) network: SandboxNetwork,
+    pub(super) may_listen: bool,
     pub(super) folders: Folders,
     pub(super) features: Features,
     /// The program, for `SandboxKind::Bubblewrap`.
@@ -134,7 +135,7 @@ impl Sandbox {
             }
             SandboxKind::Landlock => {
                 ruleset::restrict(&self.folders, access, self.features)?;
-                calls::filter(&access.reach)?;
+                calls::filter(&access.reach, self.may_listen)?;
             }
             SandboxKind::None => {}
         }

@@ -20,6 +20,8 @@ pub struct SandboxSettings {
     pub entry: Option<PathBuf>,
     /// More folders and files that commands may read and execute.
     pub readable: Vec<PathBuf>,
+    /// Whether commands under Landlock may listen for connections, which also come from other programs.
+    pub may_listen: bool,
     /// The limits of a run as a whole.
     pub limits: RunLimits,
 }

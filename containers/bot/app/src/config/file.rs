@@ -128,6 +128,8 @@ pub struct Sandbox {
     pub network: Option<SandboxNetwork>,
     /// The hosts that the proxy allows.
     pub egress: egress::Egress,
+    /// Whether commands under Landlock may listen for connections.
+    pub listen: bool,
     /// More folders and files that commands may read and execute.
     pub readable: Vec<PathBuf>,
     /// The limits of a run as a whole.
@@ -185,7 +187,15 @@ impl Sandbox {
         };
         let (readable, egress) = (self.readable.clone(), self.egress.settings()?);
         let limits = self.limits.settings();
-        Ok(SandboxSettings { kind, network: self.network, readable, egress, entry: None, limits })
+        Ok(SandboxSettings {
+            kind,
+            network: self.network,
+            readable,
+            egress,
+            entry: None,
+            may_listen: self.listen,
+            limits,
+        })
     }
 }
 

@@ -81,6 +81,7 @@ impl Reach<'_> {
             ("sandbox.kind", sandbox.kind == SandboxChoice::None),
             ("sandbox.network", sandbox.network == Some(SandboxNetwork::Open)),
             ("sandbox.readable", !sandbox.readable.is_empty()),
+            ("sandbox.listen", sandbox.listen),
         ];
         let Some((key, _)) = weakening.into_iter().find(|(_, is_weaker)| *is_weaker) else { return Ok(()) };
         let problem = format!(
@@ -213,6 +214,7 @@ mod tests {
             ("sandbox: { kind: none }", "sandbox.kind"),
             ("sandbox: { network: open }", "sandbox.network"),
             ("sandbox: { readable: ['/home/me/.ssh'] }", "sandbox.readable"),
+            ("sandbox: { listen: true }", "sandbox.listen"),
         ] {
             let error = check(text, Some("state.example")).unwrap_err();
             assert!(error.contains(key) && error.contains("CONFIG_SANDBOX=any"), "{text}: {error}");

@@ -10,7 +10,7 @@ use super::{
     number::Refused,
     objects::{refuse_keys, refuse_objects},
     processes::refuse_others,
-    sockets::{refuse_local_sockets, refuse_sockets, refuse_unheld_sockets},
+    sockets::{refuse_listeners, refuse_local_sockets, refuse_sockets, refuse_unheld_sockets},
 };
 
 /// The error of a refused call: `EPERM`.
@@ -21,8 +21,8 @@ const X32: i64 = 0x4000_0000;
 const X32_SENDS: [i64; 2] = [518 | X32, 538 | X32];
 
 /// Applies the filter to this thread and every program that it starts.
-pub(in super::super) fn filter(reach: &Reach) -> io::Result<()> {
-    apply(program(reach))
+pub(in super::super) fn filter(reach: &Reach, may_listen: bool) -> io::Result<()> {
+    apply(program(reach, may_listen))
 }
 
 /// What a program in namespaces may do with sockets without a path.
@@ -54,10 +54,13 @@ fn apply(program: Result<BpfProgram, BackendError>) -> io::Result<()> {
     seccompiler::apply_filter(&program.map_err(io::Error::other)?).map_err(io::Error::other)
 }
 
-fn program(reach: &Reach) -> Result<BpfProgram, BackendError> {
+fn program(reach: &Reach, may_listen: bool) -> Result<BpfProgram, BackendError> {
     let target = TargetArch::try_from(ARCH)?;
     let mut refused = Refused::new();
     refuse_sockets(reach, target, &mut refused)?;
+    if matches!(reach, Reach::Proxy(_)) && !may_listen {
+        refuse_listeners(target, &mut refused);
+    }
     refuse_others(target, &mut refused)?;
     refuse_lending(target, &mut refused)?;
     refuse_objects(target, &mut refused);
@@ -81,6 +84,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::egress::Way;
 
     /// Whether a program under this filter makes a Unix socket, a pair of them, and a socket of TCP.
     fn made(sockets: AbstractSockets) -> [bool; 3] {
@@ -92,6 +96,17 @@ mod tests {
             [own.is_ok(), pair.is_ok(), tcp.is_ok()]
         });
         tried.join().unwrap()
+    }
+
+    #[test]
+    fn listener_needs_the_setting() {
+        for may_listen in [false, true] {
+            let tried = thread::spawn(move || {
+                filter(&Reach::Proxy(Way::Port(1)), may_listen).unwrap();
+                TcpListener::bind(("127.0.0.1", 0)).is_ok()
+            });
+            assert_eq!(tried.join().unwrap(), may_listen);
+        }
     }
 
     /// A filter sees no address, so it refuses every Unix socket where abstract ones are the machine's.

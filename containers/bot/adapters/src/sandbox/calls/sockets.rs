@@ -15,6 +15,7 @@ use super::{
 };
 
 const SOCKET: Call = Call::new(41, 198);
+const LISTEN: Call = Call::new(50, 201);
 const IO_URING_SETUP: Call = Call::new(425, 425);
 /// The calls that send, with the position of their flags: `sendto`, `sendmsg` and `sendmmsg`.
 const SENDS: [(Call, u8); 3] = [(Call::new(44, 206), 3), (Call::new(46, 211), 2), (Call::new(307, 269), 3)];
@@ -55,6 +56,12 @@ pub(super) fn refuse_sockets(
         }
     }
     Ok(())
+}
+
+/// Refuses listeners. Landlock checks the port that a socket is bound to, and a socket that listens without one has a
+/// port that the kernel selects. A browser would send the session of the run pages there, as to every port of this host.
+pub(super) fn refuse_listeners(target: TargetArch, refused: &mut Refused) {
+    LISTEN.refuse(target, Vec::new(), refused);
 }
 
 /// Refuses Unix sockets, as with the network of the machine under Landlock.
