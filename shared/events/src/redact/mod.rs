@@ -11,6 +11,7 @@ mod events;
 mod placeholder;
 mod redactor;
 mod shapes;
+mod vendors;
 
 pub use events::redact_event;
 pub use placeholder::PLACEHOLDER;

@@ -1,6 +1,6 @@
 //! Secrets that are recognized by their shape, one row each.
 //!
-//! Not here: `name = value` (`assignments`), which includes `x-access-token:`. Every row is linear on any input: the
+//! Not here: the prefixes of further vendors (`vendors`), and `name = value` (`assignments`), which includes `x-access-token:`. Every row is linear on any input: the
 //! engine is linear, and no row matches a short text after scanning a long one, which would make finding all matches
 //! quadratic.
 
@@ -8,7 +8,7 @@ use std::{borrow::Cow, sync::LazyLock};
 
 use regex::Regex;
 
-use super::placeholder::PLACEHOLDER;
+use super::{placeholder::PLACEHOLDER, vendors::TOKENS};
 
 /// Patterns and their replacements. Groups keep the parts that are not secret.
 ///
@@ -52,13 +52,25 @@ static COMPILED: LazyLock<Result<Vec<(Regex, &str)>, regex::Error>> = LazyLock::
     SHAPES.iter().map(|&(pattern, replacement)| Ok((Regex::new(pattern)?, replacement))).collect()
 });
 
+static VENDORS: LazyLock<Result<Vec<(&str, Regex)>, regex::Error>> =
+    LazyLock::new(|| TOKENS.iter().map(|&(part, pattern)| Ok((part, Regex::new(pattern)?))).collect());
+
 /// Replaces every known shape.
 pub(super) fn redact_shapes(text: &str) -> Cow<'_, str> {
     // A test compiles the constant patterns. If one fails to compile, the whole text is hidden.
-    let Ok(shapes) = &*COMPILED else { return Cow::Owned(PLACEHOLDER.to_owned()) };
+    let (Ok(shapes), Ok(vendors)) = (&*COMPILED, &*VENDORS) else {
+        return Cow::Owned(PLACEHOLDER.to_owned());
+    };
     let mut text = Cow::Borrowed(text);
     for (shape, replacement) in shapes {
         if let Cow::Owned(replaced) = shape.replace_all(&text, *replacement) {
+            text = Cow::Owned(replaced);
+        }
+    }
+    for (part, token) in vendors {
+        if text.contains(part)
+            && let Cow::Owned(replaced) = token.replace_all(&text, PLACEHOLDER)
+        {
             text = Cow::Owned(replaced);
         }
     }
@@ -72,6 +84,7 @@ mod tests {
     #[test]
     fn every_pattern_inserts_the_placeholder() {
         assert_eq!(COMPILED.as_ref().unwrap().len(), SHAPES.len());
+        assert_eq!(VENDORS.as_ref().unwrap().len(), TOKENS.len());
         assert!(SHAPES.iter().all(|(_, replacement)| replacement.contains(PLACEHOLDER)));
     }
 }
