@@ -3,7 +3,8 @@
 -- The generation that may write.
 CREATE TABLE transcript_owners (
   run_id TEXT PRIMARY KEY,
-  gen TEXT NOT NULL
+  gen TEXT NOT NULL,
+  written_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
 -- One row per content part. `json` is opaque. Parts may be large, so the table has row ids.

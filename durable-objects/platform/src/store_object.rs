@@ -93,7 +93,12 @@ impl<T: Store<DoSql>> StoreObject<T> {
         // Earlier versions set the platform's alarm without a name.
         self.set_sweep_unless_set(now())
             .and_then(|()| fire_alarms(self.storage.clone(), |_| self.sweep_and_rearm(every)))
-            .map_err(|error| error.to_string().into())
+            .map_err(|error| JsValue::from(error.to_string()))?;
+        // A sweep may have deleted the last row.
+        if let Some(store) = self.store.take() {
+            self.keep_unless_empty(store);
+        }
+        Ok(())
     }
 
     fn sweep_and_rearm(&self, every: i64) -> Result<(), Fault> {

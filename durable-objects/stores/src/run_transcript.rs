@@ -4,7 +4,8 @@
 //!   live runs share.
 //! - **Tables:** those of `migrations/run-transcript`: `transcript_owners`, `_rows`, `_attachments`.
 //! - **Invariants:** only the newest owner writes, and a write is stored whole or not at all. A cleared object deletes
-//!   its database and ceases to exist.
+//!   its database and ceases to exist. One that nothing clears deletes itself by its alarm, two weeks after the last
+//!   write.
 //! - **Routes:** the paths of `TranscriptVerb`. A write answers 409 `unknown-run` before any owner, `fenced` to others.
 //! - **Atomicity:** every answer is one synchronous span (`StoreObject`). A write and a clear are one transaction each.
 //!

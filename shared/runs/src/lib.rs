@@ -30,4 +30,4 @@ pub use pull_facts::{
 pub use record::{ABRIDGE_COST, COST, REFLECTION_COST, RESERVED_COST, RunRecord, SCHEMA_WITH_SPANS, TAINT};
 pub use store::{MIGRATIONS, RunStore, SWEEP_EVERY_MS};
 pub use stored_run::StoredRun;
-pub use transcript::{TRANSCRIPT_MIGRATIONS, TranscriptStore};
+pub use transcript::{ABANDONED_AGE_MS, TRANSCRIPT_MIGRATIONS, TranscriptStore};

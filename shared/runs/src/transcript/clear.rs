@@ -1,6 +1,6 @@
 //! Deletes all rows of a run, even its owner. An unknown run is cleared already.
 
-use ars_sql::{Sql, Value};
+use ars_sql::{Sql, SqlError, Value};
 use ars_store::{Refusal, StoreFailure, json::parse_body, request::required_run_id};
 
 use super::{TranscriptStore, answers::OK};
@@ -18,13 +18,16 @@ impl<S: Sql> TranscriptStore<S> {
             if generation.as_ref().is_some_and(|generation| is_foreign(generation.as_str())) {
                 return Err(Refusal::conflict(FENCED).into());
             }
-            ["transcript_owners", "transcript_rows", "transcript_attachments"].iter().try_for_each(
-                |table| {
-                    let statement = format!("DELETE FROM {table} WHERE run_id = ?");
-                    self.sql.execute(&statement, &[Value::from(run.as_str())])
-                },
-            )?;
+            self.delete(run.as_str())?;
             Ok::<_, StoreFailure>(OK.to_owned())
+        })
+    }
+
+    /// Deletes all rows of a run.
+    pub(super) fn delete(&self, run: &str) -> Result<(), SqlError> {
+        ["transcript_owners", "transcript_rows", "transcript_attachments"].iter().try_for_each(|table| {
+            let statement = format!("DELETE FROM {table} WHERE run_id = ?");
+            self.sql.execute(&statement, &[Value::from(run)])
         })
     }
 }

@@ -8,7 +8,7 @@ use ars_store::{
     json::{MAX_SAFE, number, parse_body, whole},
     request::required_run_id,
 };
-use ars_types::RunId;
+use ars_types::{RunId, UnixMillis};
 
 use super::{TranscriptStore, answers::OK};
 use crate::ledger::{FENCED, UNKNOWN_RUN, generation};
@@ -29,7 +29,7 @@ struct Attachment<'a> {
 }
 
 impl<S: Sql> TranscriptStore<S> {
-    pub(super) fn write(&self, body: &str) -> Result<String, StoreFailure> {
+    pub(super) fn write(&self, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
         let body = parse_body(body)?;
         let run = required_run_id(&body, "runId")?;
         let generation = generation(&body)?;
@@ -43,6 +43,7 @@ impl<S: Sql> TranscriptStore<S> {
             }
             parts.iter().try_for_each(|part| self.write_part(&run, part))?;
             attachments.iter().try_for_each(|attachment| self.write_attachment(&run, attachment))?;
+            self.note_write(&run, now)?;
             Ok::<_, StoreFailure>(OK.to_owned())
         })
     }

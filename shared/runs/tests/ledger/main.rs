@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::needless_pass_by_value, reason = "bodies are built inside one another")]
 
+mod abandoned;
 mod crashes;
 mod flush;
 mod inbox;

@@ -89,7 +89,18 @@ impl Stores {
                 false
             }
         };
-        has_more_memory || has_more_runs
+        let has_more_transcripts = self.sweep_transcripts(now);
+        has_more_memory || has_more_runs || has_more_transcripts
+    }
+
+    fn sweep_transcripts(&self, now: UnixMillis) -> bool {
+        match self.transcripts.sweep(now) {
+            Ok(removed) => removed >= TranscriptStore::<NativeSql>::SWEEP_AT_MOST,
+            Err(error) => {
+                tracing::error!(error = %error, "transcripts not swept");
+                false
+            }
+        }
     }
 }
 
