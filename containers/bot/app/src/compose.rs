@@ -146,8 +146,7 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
     let of_code_host = code_host.iter().flat_map(CodeHostConfig::secrets);
     let secrets = keys.chain(tokens.secrets()).chain(own.into_iter().flatten()).chain(of_code_host);
     let of_residents = residents.secrets();
-    let secrets = secrets.chain(&of_residents);
-    let secrets = secrets.map(|secret| secret.expose().to_owned());
+    let secrets = secrets.chain(&of_residents).map(|secret| secret.expose().to_owned());
     let telemetry = ars_bot_telemetry::secrets(environment::variable);
     let origins = settings.repositories.iter().map(|repository| &repository.origin);
     let in_origins = origins.chain(&settings.allowed_origins).flat_map(|origin| secrets_of(origin));

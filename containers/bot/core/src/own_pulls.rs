@@ -1,4 +1,4 @@
-//! Whether a pull request is the service's own: by its author, or by the record of the run that made its branch.
+//! Whether a pull request is the service's own: by its author, or by its branch's run.
 //!
 //! Everyone with access to a repository writes the body of a pull request and names its branch, so neither is evidence.
 

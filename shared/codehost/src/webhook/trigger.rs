@@ -47,8 +47,8 @@ pub struct Trigger {
     pub kind: TriggerKind,
     /// Text for the agent.
     pub text: String,
-    /// Identity of the event by its signed body, the same in each delivery of it: the comment, the requested review with
-    /// its head, or the check run with its head. `None` if the body names none.
+    /// Identity of the event by its signed body, the same in each delivery of it.
+    /// The comment, the requested review with its head, or the check run with its head; `None` without one.
     pub identity: Option<String>,
 }
 
@@ -85,8 +85,9 @@ pub enum Ignored {
     Malformed,
 }
 
-/// Maps an event to a message. `event` is the header `X-GitHub-Event`; the signature was checked, and it covers the body
-/// only, so the body must have the shape of the event.
+/// Maps an event to a message. `event` is the header `X-GitHub-Event`.
+///
+/// The signature was checked. It covers the body only, so the body must have the shape of the event.
 ///
 /// # Errors
 /// Returns why the event has no effect.

@@ -1,8 +1,8 @@
 //! Secrets that are recognized by their shape, one row each.
 //!
-//! Not here: the prefixes of further vendors (`vendors`), and `name = value` (`assignments`), which includes `x-access-token:`. Every row is linear on any input: the
-//! engine is linear, and no row matches a short text after scanning a long one, which would make finding all matches
-//! quadratic.
+//! Not here: the prefixes of further vendors (`vendors`), and `name = value` (`assignments`), which includes
+//! `x-access-token:`. Every row is linear on any input: the engine is linear, and no row matches a short text after
+//! scanning a long one, which would make finding all matches quadratic.
 
 use std::{borrow::Cow, sync::LazyLock};
 

@@ -1,12 +1,14 @@
-//! Deletes transcripts that nothing cleared: their run ended while the store did not answer, or nothing resumed it.
+//! Deletes transcripts that nothing cleared.
+//!
+//! Their run ended while the store did not answer, or nothing resumed it.
 
 use ars_sql::{Sql, SqlError, Value};
 use ars_types::{RunId, UnixMillis};
 
 use super::TranscriptStore;
 
-/// Time since its last write after which a transcript is deleted: 14 days. A live run writes with each step, and one
-/// that waits for a process is resumed within days.
+/// Time since its last write after which a transcript is deleted: 14 days.
+/// A live run writes with each step, and one that waits for a process is resumed within days.
 pub const ABANDONED_AGE_MS: i64 = 14 * 86_400_000;
 /// Maximum transcripts that one sweep deletes.
 pub(super) const MAX_SWEPT: i64 = 100;

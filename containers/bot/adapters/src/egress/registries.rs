@@ -1,4 +1,6 @@
-//! The allowed hosts of package registries and of their documentation. The rule `hosts` of the tree exempts this file.
+//! The allowed hosts of package registries and of their documentation.
+//!
+//! The rule `hosts` of the tree exempts this file.
 
 /// Hosts of public package registries: crates.io, npm, `PyPI`, Go and `RubyGems`.
 ///

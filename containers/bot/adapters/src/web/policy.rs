@@ -24,7 +24,8 @@ pub enum WebHosts {
 pub struct WebPolicy {
     /// Commands have no network, so nothing is fetched.
     pub is_offline: bool,
-    /// The hosts of every agent. If absent, the list for a run with a working tree, and any host for others.
+    /// The hosts of every agent.
+    /// If absent, the list for a run with a working tree, and any host for others.
     pub hosts: Option<WebHosts>,
     /// More hosts of the list.
     pub allow: Vec<HostRule>,

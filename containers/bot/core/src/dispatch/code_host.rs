@@ -14,7 +14,8 @@ use crate::{context::Deps, run::RunCodeHost, settings::Settings};
 struct RequesterGate {
     actor: Actor,
     settings: Settings,
-    /// The repository of the item that the run answers on. Its readers read the answer, and its texts may be those of
+    /// The repository of the item that the run answers on.
+    /// Its readers read the answer, and its texts may be those of
     /// strangers, so the run leaves it for no other repository, whatever the requester may use.
     confined_to: Option<RepoSlug>,
 }

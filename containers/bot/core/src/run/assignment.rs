@@ -100,7 +100,8 @@ impl RunCodeHost {
         self.host.host().repository_of(workspace.origin()?)
     }
 
-    /// Checks whether the requester may read a repository, and counts it as read. It precedes every call of the host.
+    /// Checks whether the requester may read a repository, and counts it as read.
+    /// It precedes every call of the host.
     ///
     /// # Errors
     /// Returns [`Refusal::RepositoryForbidden`] if not.

@@ -7,7 +7,7 @@ use ars_codehost::parse_slug;
 use ars_types::RepoSlug;
 use serde_json::Value;
 
-use super::{audience::ReadRepositories, kind::GitHubTool};
+use super::{kind::GitHubTool, read_repositories::ReadRepositories};
 use crate::{ToolContext, ToolOutput, args::Args};
 
 /// Maximum time of a tool's calls to the code host, its waits for limits included.

@@ -8,11 +8,12 @@ mod audience;
 mod issues;
 mod kind;
 mod pulls;
+mod read_repositories;
 mod repositories;
 mod shown;
 mod tool;
 mod writes;
 
 pub use access::{CodeHostAccess, Denial, RepositoryGate};
-pub use audience::ReadRepositories;
 pub use kind::GitHubTool;
+pub use read_repositories::ReadRepositories;

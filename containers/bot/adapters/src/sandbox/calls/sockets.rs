@@ -58,7 +58,9 @@ pub(super) fn refuse_sockets(
     Ok(())
 }
 
-/// Refuses listeners. Landlock checks the port that a socket is bound to, and a socket that listens without one has a
+/// Refuses listeners.
+///
+/// Landlock checks the port that a socket is bound to, and a socket that listens without one has a
 /// port that the kernel selects. A browser would send the session of the run pages there, as to every port of this host.
 pub(super) fn refuse_listeners(target: TargetArch, refused: &mut Refused) {
     LISTEN.refuse(target, Vec::new(), refused);

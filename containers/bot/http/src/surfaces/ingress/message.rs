@@ -32,7 +32,7 @@ impl Address {
 const PINNED: &str = "channel is closed to this token, because another token pins it; name another channel";
 
 impl Address {
-    /// Checks that a token without a pinned channel names none of those that are pinned: their threads have trees.
+    /// Checks that a token without a pinned channel names none that another token pins.
     pub(crate) fn check_open(&self, entry: &TokenEntry, tokens: &TokenMap) -> Result<(), String> {
         let channel = self.channel.clone().unwrap_or_default();
         let is_closed = entry.channel.is_none() && tokens.pins(&channel);

@@ -1,7 +1,7 @@
-//! `dispatch` for a client that accepts an event stream and gave a progress token: notifications until the response.
+//! `dispatch` for a client with a progress token: notifications until the response.
 //!
-//! A run takes minutes, and clients give up on a request without a byte, by default after one minute. Not here: the
-//! revision with tasks (`stateless`).
+//! The client accepts an event stream. A run takes minutes, and clients give up on a request without a byte, by default
+//! after one minute. Not here: the revision with tasks (`stateless`).
 
 use std::{pin::Pin, time::Duration};
 
