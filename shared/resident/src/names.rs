@@ -198,7 +198,7 @@ name!(
 );
 
 /// Namespaces of keys of real threads, which no purge may remove.
-const PRODUCTION_NAMESPACES: [&str; 4] = ["slack:", "http:", "mcp:", "cli:"];
+const PRODUCTION_NAMESPACES: [&str; 6] = ["slack:", "http:", "mcp:", "cli:", "github:", "schedule:"];
 
 impl KeyNamespace {
     /// Returns whether keys of real threads are in the namespace.
@@ -256,7 +256,8 @@ impl LockfileKey {
         Self(hex(&Sha256::digest(listing)))
     }
 
-    /// Returns the key of dependencies that programs of one commit installed, for trees of that commit only.
+    /// Returns the key of dependencies that programs of one commit installed.
+    /// For trees of that commit only.
     pub fn at_commit(&self, sha: &Sha) -> Self {
         Self(hex(&Sha256::digest(format!("{self} {sha}"))))
     }
@@ -362,7 +363,9 @@ mod tests {
     #[test]
     fn production_namespaces_are_recognised() {
         assert!(!KeyNamespace::parse("load:").unwrap().is_production());
-        assert!(KeyNamespace::parse("http:default").unwrap().is_production());
+        for real in ["http:default", "github:acme", "schedule:"] {
+            assert!(KeyNamespace::parse(real).unwrap().is_production(), "{real}");
+        }
         for bad in ["", "load", "l", "Load:"] {
             assert!(KeyNamespace::parse(bad).is_err(), "{bad}");
         }

@@ -25,8 +25,8 @@ pub(crate) const TEMPORARY: &str = "tmp";
 const PRIVATE: u32 = 0o700;
 /// Folders of the container that every user may write to.
 const SHARED: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
-/// Entries of the shared folders that are looked at. A user that made more has the rest of its own listed after a
-/// restart of the container only.
+/// Entries of the shared folders that are looked at.
+/// What a user has beyond them stays until the container ends.
 const SHARED_ENTRIES_MAX: usize = 100_000;
 
 /// Returns the folder for temporary files of a user, which cannot replace it.
@@ -71,7 +71,8 @@ pub(crate) fn replace_all(places: &Places, settings: &Settings) -> io::Result<()
     Ok(())
 }
 
-/// Returns what a user left in folders of the whole container. The list is a hint: the user itself removes it.
+/// Returns what a user left in folders of the whole container.
+/// The list is a hint: the user itself removes it.
 pub(crate) fn left_in_shared(places: &Places, owner: Owner) -> Vec<PathBuf> {
     left_in(&SHARED.map(PathBuf::from), &places.roots(), owner.0)
 }

@@ -166,7 +166,8 @@ pub(crate) fn change_owner(folder: &OwnedFd, owner: Owner, stop: &Stop) -> Resul
     Ok(())
 }
 
-/// Removes the write permissions of all files, and gives everything to `owner`, who else could restore them.
+/// Removes the write permissions of all files, and gives everything to `owner`.
+/// The owner of a file could restore them.
 pub(crate) fn harden(folder: &OwnedFd, owner: Option<Owner>, stop: &Stop) -> Result<()> {
     let (uid, gid) = (owner.map(Owner::uid), owner.map(Owner::gid));
     let mut pending = vec![PathBuf::from(".")];

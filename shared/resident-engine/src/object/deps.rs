@@ -76,7 +76,8 @@ impl Installer {
 }
 
 impl<S: Sql + 'static, H: Host> Steps<'_, S, H> {
-    /// Makes the store have an entry, and returns its key: it is there, or comes from its archive or an installation.
+    /// Makes the store have an entry.
+    /// Returns its key: it is there, or comes from its archive or an installation.
     ///
     /// The programs of a commit decide what an installation leaves, whatever its lockfiles say. So only the default
     /// branch installs for others; another commit installs an entry of its own, which is never archived.

@@ -90,7 +90,8 @@ fn archive_ends_with_its_key_and_its_resident() {
     assert!(world.stored().is_empty() && world.deps_archives().is_empty());
 }
 
-/// Programs of any branch run in an installation, whatever its lockfiles say. The default branch never takes the result.
+/// Programs of any branch run in an installation, whatever its lockfiles say.
+/// The default branch never takes the result.
 #[test]
 fn other_branch_installs_for_itself() {
     let mut world = World::warm();

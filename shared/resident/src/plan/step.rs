@@ -343,7 +343,8 @@ pub(super) fn clone_branch(branch: &RefName, path: &str) -> Operation {
     git(MIRROR, &["clone", "--no-local", "--single-branch", "--branch", branch.as_str(), "--", MIRROR, path])
 }
 
-/// Makes a change of the settings of a clone that root still owns: a later fetch names all branches of its origin.
+/// Makes a change of the settings of a clone that root still owns.
+/// A later fetch names all branches of its origin.
 pub(super) fn track_all(path: &str) -> Operation {
     let file = format!("{path}/.git/config");
     let all = "+refs/heads/*:refs/remotes/origin/*";

@@ -12,7 +12,7 @@ const WORD_MAX_BYTES: usize = 64;
 /// Name of a call that has none.
 const UNNAMED: &str = "unnamed";
 
-/// Replaces ids that another call has or that a vendor rejects, and characters of names that a vendor rejects.
+/// Replaces ids that another call has, and what a vendor rejects in ids and names.
 ///
 /// A changed name is none of `tools`, so the model reads that there is no such tool.
 pub(super) fn normalise(turn: &mut ModelTurn, earlier: &[Turn], tools: &[ToolSpec]) {
@@ -28,7 +28,7 @@ pub(super) fn normalise(turn: &mut ModelTurn, earlier: &[Turn], tools: &[ToolSpe
             *call_id = fresh.unwrap_or_default();
         }
         taken.insert(call_id.clone());
-        if !is_word(name) {
+        if !is_word(name) && tools.iter().all(|tool| tool.name != *name) {
             *name = plain(name, tools);
         }
     }
@@ -99,6 +99,10 @@ mod tests {
         let before = words(&given);
         normalise(&mut given, &[], &[tool("read_file")]);
         assert_eq!(words(&given), before);
+        let long = "x".repeat(100);
+        let mut given = turn(&[("a", &long)]);
+        normalise(&mut given, &[], &[tool(&long)]);
+        assert_eq!(words(&given)[0].1, long, "a tool that exists stays callable");
     }
 
     #[test]

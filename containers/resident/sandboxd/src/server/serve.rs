@@ -1,4 +1,4 @@
-//! The accept loop of the daemon: a connection for each request, a bounded number of them, and a deadline for heads.
+//! The accept loop of the daemon: a connection for each request, and limits.
 //!
 //! The Worker's runtime opens a connection for each request and keeps it open, so the daemon closes it after the answer:
 //! kept ones would use up the file descriptors within a thousand calls.
@@ -17,8 +17,8 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
 };
 
-/// Connections at a time: a step, a transfer and a measurement for each of 16 users and a cycle, many times over.
-/// Further ones wait in the listener's queue.
+/// Connections at a time. Further ones wait in the listener's queue.
+/// Each of 16 users and a cycle has a step, a transfer and a measurement, many times over.
 pub const CONNECTIONS_MAX: usize = 512;
 /// Time in which the head of a request arrives.
 const HEAD_DEADLINE: Duration = Duration::from_secs(30);

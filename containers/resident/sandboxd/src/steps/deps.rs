@@ -65,7 +65,7 @@ pub(super) async fn install(
     Ok(Answer::Materialised { from: Materialised::Install })
 }
 
-/// Makes the scratch checkout, or continues with the one of an interrupted installation of the same commit.
+/// Makes the scratch checkout, or continues with that of an interrupted installation.
 /// It has the branches of the code host, and not the saved work of threads.
 async fn prepare_scratch(step: &StepContext<'_>, key: &LockfileKey, sha: &Sha) -> Result<PathBuf> {
     let runtime = step.runtime;

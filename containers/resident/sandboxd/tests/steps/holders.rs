@@ -15,7 +15,8 @@ struct Probe {
     find: String,
 }
 
-/// Returns the commands for a world. On a host all users are one, and its sandbox hides the folders of the machine.
+/// Returns the commands for a world.
+/// On a host all users are one, and its sandbox hides the folders of the machine.
 fn probe(world: &World) -> Probe {
     let shared = if world.has_users { "/tmp /var/tmp /dev/shm" } else { "" };
     let name = format!("planted-{}", uuid(world));
