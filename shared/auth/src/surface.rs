@@ -4,12 +4,15 @@
 //! rejections of a body or of the dashboard.
 
 use ars_wire::{
-    ErrorCode, admin, ingress,
+    admin, ingress,
     mcp::{self, RpcError},
 };
 use serde_json::Value;
 
 use crate::Rejection;
+
+/// The challenge of a surface with an ingress token.
+const CHALLENGE: &str = r#"Bearer realm="ars""#;
 
 /// A surface behind an ingress token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,8 +32,8 @@ pub struct Rejected {
     pub status: u16,
     /// The body.
     pub body: String,
-    /// The value of `Allow`, with 405.
-    pub allow: Option<&'static str>,
+    /// A header that the status requires.
+    pub header: Option<(&'static str, &'static str)>,
 }
 
 impl Surface {
@@ -59,7 +62,11 @@ impl Surface {
             status: code.http_status(),
             // Plain data with string keys has a JSON form.
             body: body.unwrap_or_else(|_| r#"{"error":"internal error"}"#.to_owned()),
-            allow: (code == ErrorCode::MethodNotAllowed).then_some("POST"),
+            header: match rejection {
+                Rejection::Method => Some(("allow", "POST")),
+                Rejection::Unauthenticated => Some(("www-authenticate", CHALLENGE)),
+                _ => None,
+            },
         }
     }
 }
@@ -114,8 +121,12 @@ mod tests {
             (Surface::Admin, Rejection::Unauthenticated, 401, failed("unauthorized")),
             (Surface::Admin, Rejection::Forbidden, 403, failed("deploy:write is missing")),
         ] {
-            let allow = (status == 405).then_some("POST");
-            assert_eq!(surface.rejected(rejection), Rejected { status, body, allow });
+            let header = match status {
+                401 => Some(("www-authenticate", CHALLENGE)),
+                405 => Some(("allow", "POST")),
+                _ => None,
+            };
+            assert_eq!(surface.rejected(rejection), Rejected { status, body, header });
         }
     }
 

@@ -38,7 +38,7 @@ impl Answer {
 
 impl From<Rejected> for Answer {
     fn from(rejected: Rejected) -> Self {
-        let header = rejected.allow.map(|methods| ("allow", methods.to_owned()));
+        let header = rejected.header.map(|(name, value)| (name, value.to_owned()));
         Self { status: rejected.status, body: rejected.body, header }
     }
 }

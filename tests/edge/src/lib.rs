@@ -21,7 +21,7 @@ pub use watch::{Seen, Watch};
 pub use world::{VENDOR_KEY, VIEWER, World};
 
 /// The one ingress token, of a subject that may restart the bot.
-pub const TOKEN: &str = "a-token-of-tests";
+pub const TOKEN: &str = "a-token-of-tests-of-the-edge";
 
 /// Starts the edge Worker in front of the bot at this URL.
 pub fn edge_before(bot_url: &str) -> Running {

@@ -4,13 +4,10 @@ use ars_auth::{Rejected, Rejection, Surface};
 use ars_wire::{ErrorCode, ingress::ErrorBody};
 use axum::{
     body::Body,
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderName, HeaderValue, StatusCode, header},
     response::Response,
 };
 use serde::Serialize;
-
-/// The challenge of a surface with an ingress token.
-const CHALLENGE: &str = r#"Bearer realm="ars""#;
 
 /// Returns a JSON answer.
 pub(crate) fn json<T: Serialize>(status: StatusCode, body: &T) -> Response {
@@ -26,20 +23,14 @@ pub(crate) fn json<T: Serialize>(status: StatusCode, body: &T) -> Response {
 
 /// Returns a surface's answer to a request that its gate rejected. The edge sends the same bytes.
 pub(crate) fn rejected(surface: Surface, rejection: Rejection) -> Response {
-    let Rejected { status, body, allow } = surface.rejected(rejection);
+    let Rejected { status, body, header: required } = surface.rejected(rejection);
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = with_type(status, "application/json", body);
-    if let Some(methods) = allow {
-        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(methods));
+    if let Some((name, value)) = required {
+        response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
-    match rejection {
-        Rejection::Unauthenticated => {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(CHALLENGE));
-        }
-        Rejection::TooManyAttempts { wait_s } => {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(wait_s));
-        }
-        _ => {}
+    if let Rejection::TooManyAttempts { wait_s } = rejection {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(wait_s));
     }
     response
 }

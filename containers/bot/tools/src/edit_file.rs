@@ -80,10 +80,10 @@ fn replace(text: &str, old: &str, new: &str, every: bool) -> Result<(String, usi
     if old.is_empty() {
         return Err(EditError::Empty);
     }
+    let new = &with_ends_of(text, new);
     if old == new {
         return Err(EditError::Unchanged);
     }
-    let new = &with_ends_of(text, new);
     match text.matches(old).count() {
         0 if text.replace("\r\n", "\n").contains(old) => Err(EditError::LineEnds),
         0 => Err(EditError::NotFound),

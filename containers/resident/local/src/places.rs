@@ -74,15 +74,16 @@ impl Places {
 
     /// Removes the disk and the homes. They are gone at once, and their content afterwards.
     pub(crate) fn remove_disk(&self, unique: &str) -> io::Result<()> {
+        let mut gone = Vec::new();
         for (folder, name) in [(self.workspace(), "disk"), (self.homes(), "homes")] {
-            let gone = self.base.join(format!("{REMOVED}{unique}-{name}"));
-            match fs::rename(folder, &gone) {
-                Ok(()) => remove(&gone)?,
+            let place = self.base.join(format!("{REMOVED}{unique}-{name}"));
+            match fs::rename(folder, &place) {
+                Ok(()) => gone.push(place),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        gone.iter().try_for_each(|place| remove(place))
     }
 
     /// Returns the disks that an earlier process began to remove.

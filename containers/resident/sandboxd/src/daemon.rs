@@ -7,14 +7,12 @@ use std::{
 };
 
 use ars_resident::daemon::{
-    Answer, CancelAnswer, CancelRequest, DiskRequest, FailureKind, Job, Status, StepEnd, StepFailure,
-    StepRequest,
+    Answer, CancelAnswer, CancelRequest, DiskRequest, Job, Status, StepEnd, StepFailure, StepRequest,
 };
 use ars_resident::disk::Sample;
 use ars_resident::names::BackupId;
 use ars_resident::plan::User;
 use ars_resident::pool::POOL_USERS_MAX;
-use tokio::sync::MutexGuard;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -23,7 +21,7 @@ use crate::{
     git,
     runtime::Runtime,
     settings::Settings,
-    step::{Progress, Shared, StepContext},
+    step::{Progress, Shared, StepContext, lock},
     steps,
     stop::Stop,
     trash::Trash,
@@ -168,16 +166,6 @@ impl Daemon {
             ..failure
         })
     }
-}
-
-/// Waits for a lock of the mirror or of the build user, who holds it in the mirror's steps.
-async fn lock<'a, T>(mutex: &'a tokio::sync::Mutex<T>, wait: &Stop) -> Result<MutexGuard<'a, T>> {
-    wait.until(mutex.lock()).await.map_err(|failure| match failure.kind {
-        FailureKind::Timeout => {
-            StepFailure::new(FailureKind::LockTimeout, "the mirror was locked for too long")
-        }
-        _ => failure,
-    })
 }
 
 fn millis(duration: Duration) -> i64 {

@@ -43,7 +43,15 @@ pub(crate) fn folders_of(mode: &Mode, user: User) -> Vec<String> {
     }
 }
 
-/// Makes the folders of a user, as far as they are missing.
+/// Makes the outermost folders of a user, as far as they are missing.
+/// Nothing within them is touched: an earlier holder may have left links.
+pub(crate) fn prepare(places: &Places, settings: &Settings, user: User) -> io::Result<()> {
+    folders_of(&settings.mode, user)
+        .into_iter()
+        .try_for_each(|path| make_folder(&real(places, &path)?, PRIVATE))
+}
+
+/// Makes the folders of a user, which are empty or missing.
 pub(crate) fn make(places: &Places, settings: &Settings, user: User) -> io::Result<()> {
     for path in folders_of(&settings.mode, user) {
         let folder = real(places, &path)?;

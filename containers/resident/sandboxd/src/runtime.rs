@@ -167,7 +167,7 @@ fn prepare(settings: &Settings) -> io::Result<Places> {
         make_folder(&real(path)?, mode)?;
     }
     for user in users::all() {
-        homes::make(&places, settings, user)?;
+        homes::prepare(&places, settings, user)?;
     }
     Ok(places)
 }

@@ -8,9 +8,10 @@ use std::{
     },
 };
 
-use ars_resident::daemon::StepRequest;
+use ars_resident::daemon::{FailureKind, StepFailure, StepRequest};
 use ars_resident::names::LockfileKey;
 use ars_resident::plan::{Unprivileged, User};
+use tokio::sync::MutexGuard;
 
 use crate::{
     failure::{Context as _, Result, invalid},
@@ -91,4 +92,15 @@ impl StepContext<'_> {
         let done = tokio::task::spawn_blocking(move || work(&stop)).await;
         done.map_err(std::io::Error::from).context("task")?
     }
+}
+
+/// Waits for the lock of the mirror, or for the turn of the build user.
+pub(crate) async fn lock<'a, T>(mutex: &'a tokio::sync::Mutex<T>, wait: &Stop) -> Result<MutexGuard<'a, T>> {
+    wait.until(mutex.lock()).await.map_err(|failure| match failure.kind {
+        FailureKind::Timeout => StepFailure::new(
+            FailureKind::LockTimeout,
+            "another step had the mirror or the build user for too long",
+        ),
+        _ => failure,
+    })
 }

@@ -142,7 +142,9 @@ fn review_request(body: &Value, bot: Bot<'_>) -> Result<Trigger, Ignored> {
     let number = number(&body["pull_request"]["number"])?;
     let head = commit(&body["pull_request"]["head"]["sha"])?;
     let text = format!("agent:review {}#{number}", repository(body)?);
-    let identity = Some(format!("review:{number}:{head}"));
+    // A person may request it again at the same head, for example after a run that failed.
+    let changed = body["pull_request"]["updated_at"].as_str().map(|at| format!(":{at}")).unwrap_or_default();
+    let identity = Some(format!("review:{number}:{head}{changed}"));
     build(body, number, user, TriggerKind::ReviewRequest { head }, (text, identity))
 }
 

@@ -186,10 +186,13 @@ fn identity_follows_from_the_body() {
     });
     let mut numbered = check();
     numbered["check_run"]["id"] = json!(5);
+    let mut again = requested();
+    again["pull_request"]["updated_at"] = json!("2026-11-28T10:00:00Z");
     for (event, body, expected) in [
         ("issue_comment", comment("@ars-bot hi"), Some("acme/app:comment:9".to_owned())),
         ("pull_request_review_comment", on_line, Some("acme/app:review-comment:9".to_owned())),
         ("pull_request", requested(), Some(format!("acme/app:review:7:{a}"))),
+        ("pull_request", again, Some(format!("acme/app:review:7:{a}:2026-11-28T10:00:00Z"))),
         ("check_run", numbered, Some(format!("acme/app:check:5:{a}"))),
         ("check_run", check(), None),
     ] {

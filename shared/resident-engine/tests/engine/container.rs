@@ -233,7 +233,7 @@ impl Container {
                 let tip = self.mirror.as_ref().and_then(|mirror| mirror.get(branch)).ok_or_else(failed)?;
                 return Ok(command(&format!("{tip}\n"), 0));
             }
-            ["clone", "--no-local", "--single-branch", "--branch", branch, .., path] if *path != CHECKOUT => {
+            ["clone", "--no-local", "--branch", branch, .., path] if *path != CHECKOUT => {
                 let mirror = self.mirror.as_ref().ok_or_else(failed)?;
                 let sha = mirror.get(*branch).ok_or_else(failed)?.clone();
                 self.trees.insert((*path).to_owned(), Tree { sha, is_dirty: false });

@@ -3,7 +3,7 @@
 use ars_types::RefName;
 
 use super::spare::TAKE_SPARE;
-use super::step::{FETCH_TIMEOUT_MS, Operation, PlanStep, User, clone_branch, git, remote_git, track_all};
+use super::step::{FETCH_TIMEOUT_MS, Operation, PlanStep, User, clone_at, git, remote_git};
 use crate::layout::{MIRROR, THREADS, thread_dir, tree};
 use crate::names::{LockfileKey, StrictThreadKey};
 use crate::pool::PoolUser;
@@ -90,10 +90,7 @@ fn create(context: &AttachContext<'_>, path: &str, owner: User) -> Vec<PlanStep>
     }
     steps.extend([
         clean,
-        PlanStep::root("worktree-clone", clone_branch(context.git_ref, path))
-            .within(FETCH_TIMEOUT_MS)
-            .locked(),
-        PlanStep::root("worktree-branches", track_all(path)),
+        PlanStep::root("worktree-clone", clone_at(context.git_ref, path)).within(FETCH_TIMEOUT_MS).locked(),
         PlanStep::root("worktree-chown", Operation::ChangeOwner { path: dir, owner }).locked(),
         remote,
     ]);

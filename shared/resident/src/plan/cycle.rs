@@ -2,7 +2,7 @@
 
 use ars_types::RefName;
 
-use super::step::{FETCH_TIMEOUT_MS, Operation, PlanStep, Unprivileged, User, git, remote_git};
+use super::step::{FETCH_TIMEOUT_MS, Operation, PlanStep, Unprivileged, User, clone_at, git, remote_git};
 use crate::layout::{CHECKOUT, MIRROR, STATE};
 use crate::lifecycle::Step;
 use crate::names::{LockfileKey, Sha, TableCommand};
@@ -120,8 +120,7 @@ pub fn cycle_step(step: Step, context: &CycleContext<'_>, budget_ms: i64) -> Opt
 }
 
 fn checkout_clone(context: &CycleContext<'_>, budget_ms: i64) -> Option<Vec<PlanStep>> {
-    let branch = context.git_ref?.as_str();
-    let clone = git(MIRROR, &["clone", "--no-local", "--branch", branch, "--", MIRROR, CHECKOUT]);
+    let clone = clone_at(context.git_ref?, CHECKOUT);
     let own = Operation::ChangeOwner { path: CHECKOUT.to_owned(), owner: User::BUILD };
     Some(vec![
         PlanStep::root("checkout-clone", clone).within(budget_ms).locked(),

@@ -6,7 +6,7 @@
 use ars_types::RefName;
 
 use super::attach::PRIVATE_MODE;
-use super::step::{FETCH_TIMEOUT_MS, Operation, PlanStep, User, clone_branch, git, track_all};
+use super::step::{FETCH_TIMEOUT_MS, Operation, PlanStep, User, clone_at, git};
 use crate::layout::{MIRROR, SPARE, SPARES};
 use crate::names::LockfileKey;
 use crate::pool::PoolUser;
@@ -38,10 +38,9 @@ pub fn make_spare(context: SpareContext<'_>) -> Vec<PlanStep> {
     let mut steps = vec![
         PlanStep::root("spare-dir", folder),
         remove_spare(),
-        PlanStep::root("spare-clone", clone_branch(git_ref, SPARE)).within(FETCH_TIMEOUT_MS).locked(),
+        PlanStep::root("spare-clone", clone_at(git_ref, SPARE)).within(FETCH_TIMEOUT_MS).locked(),
         // Before its user owns the tree, because root's git changes the file.
         PlanStep::root("spare-remote", remote),
-        PlanStep::root("spare-branches", track_all(SPARE)),
         PlanStep::root("spare-chown", own),
     ];
     if let Some(key) = deps {

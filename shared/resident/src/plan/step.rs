@@ -335,18 +335,10 @@ pub(super) fn remote_git(cwd: &str, args: &[&str], has_credential: bool) -> Oper
     Operation::Git { args, cwd: cwd.to_owned(), has_credential }
 }
 
-/// Makes a clone of a branch of the mirror, for a tree.
+/// Makes a clone of the mirror at a branch, for a tree.
 ///
-/// It has the objects of that branch only, packed anew: a copy of the mirror's files would also have the saved work of
-/// other threads. No write reaches the mirror's objects.
-pub(super) fn clone_branch(branch: &RefName, path: &str) -> Operation {
-    git(MIRROR, &["clone", "--no-local", "--single-branch", "--branch", branch.as_str(), "--", MIRROR, path])
-}
-
-/// Makes a change of the settings of a clone that root still owns.
-/// A later fetch names all branches of its origin.
-pub(super) fn track_all(path: &str) -> Operation {
-    let file = format!("{path}/.git/config");
-    let all = "+refs/heads/*:refs/remotes/origin/*";
-    git(MIRROR, &["config", "--file", &file, "--replace-all", "remote.origin.fetch", all])
+/// It has the branches and tags of the code host, packed anew: a copy of the mirror's files would also have the saved work
+/// of other threads. No write reaches the mirror's objects.
+pub(super) fn clone_at(branch: &RefName, path: &str) -> Operation {
+    git(MIRROR, &["clone", "--no-local", "--branch", branch.as_str(), "--", MIRROR, path])
 }

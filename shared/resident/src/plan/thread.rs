@@ -71,8 +71,8 @@ pub fn evict(
     steps
 }
 
-/// Returns the step after which the home of a user has nothing of its last holder. Before it succeeds, the user is not
-/// free.
+/// Returns the step that removes what the last holder of a user left in its home.
+/// Before it succeeds, the user is not free.
 pub fn clean_home(user: PoolUser) -> PlanStep {
     PlanStep::root("home-clean", Operation::CleanHome { user })
 }

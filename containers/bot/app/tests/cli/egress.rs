@@ -102,7 +102,9 @@ async fn command_reaches_allowed_hosts_only() {
         let script = format!("({attempts}) 2>&1 | sed s/{MARK}/LEAKED/; {reach}; {tunnel}; {listen}");
         let (output, record) = command(&machine, &configuration, &script).await;
         assert_eq!(output.matches(MARK).count(), 2, "{kind}: {output}");
-        assert!(!output.contains("LEAKED") && output.contains("listens"), "{kind}: {output}");
+        assert!(!output.contains("LEAKED"), "{kind}: {output}");
+        // Landlock has no loopback of its own, so a listener there needs `sandbox.listen`.
+        assert_eq!(output.contains("listens"), kind == "bubblewrap", "{kind}: {output}");
         assert_eq!(connections.load(Ordering::SeqCst), 2, "{kind}: {output}");
         assert!(other.accept().is_err() && udp.recv(&mut [0]).is_err(), "{kind}: {output}");
 

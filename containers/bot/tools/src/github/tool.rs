@@ -73,10 +73,24 @@ async fn perform(
         GitHubTool::Repos => return repositories::list(context, input).await,
         one => RepositoryCall::of(one, context, input)?,
     };
-    match tool.effects() {
-        Effects::Mutating => audience::check(context, call.access, &call.repository).await?,
-        Effects::None | Effects::RerunSafe => call.access.read.add(call.repository.clone()),
+    let (access, repository) = (call.access, call.repository.clone());
+    let is_read = tool.effects() != Effects::Mutating;
+    if !is_read {
+        audience::check(context, access, &repository).await?;
     }
+    let output = answer(tool, context, call).await?;
+    // A call that failed read nothing.
+    if is_read {
+        access.read.add(repository);
+    }
+    Ok(output)
+}
+
+async fn answer(
+    tool: GitHubTool,
+    context: &ToolContext<'_>,
+    call: RepositoryCall<'_>,
+) -> Result<ToolOutput, ToolOutput> {
     match tool {
         GitHubTool::Repos | GitHubTool::File | GitHubTool::Tree | GitHubTool::SearchCode => {
             repositories::run(context, call).await

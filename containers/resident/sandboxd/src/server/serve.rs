@@ -21,7 +21,7 @@ use tokio::{
 /// Each of 16 users and a cycle has a step, a transfer and a measurement, many times over.
 pub const CONNECTIONS_MAX: usize = 512;
 /// Time in which the head of a request arrives.
-const HEAD_DEADLINE: Duration = Duration::from_secs(30);
+const HEAD_DEADLINE: Duration = Duration::from_secs(5);
 /// Pause after a failed accept, which nearly always means that no file descriptors are left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 

@@ -13,7 +13,7 @@ use crate::{
     archive,
     failure::{Context as _, Result, invalid},
     git::GitCall,
-    step::StepContext,
+    step::{self, StepContext},
     stop::Stop,
     store::{self, COMPLETE},
     users,
@@ -41,7 +41,7 @@ pub(super) async fn install(
         store::touch(step.runtime, key)?;
         return Ok(Answer::Materialised { from: Materialised::Store });
     }
-    let _builder = step.stop.until(step.shared.builder.lock()).await?;
+    let _builder = step::lock(&step.shared.builder, &step.stop).await?;
     // A refresh resumes an installation that did not end. Only a cycle reads the marker.
     let is_cycle = matches!(step.request.job, Job::Cycle { .. });
     if is_cycle {

@@ -13,9 +13,14 @@ use crate::{
     users,
 };
 
-/// Replaces the home of a user, whose processes have ended, by an empty one.
+/// Paths that one program removes: the arguments of a program have a limit.
+const PATHS_AT_ONCE: usize = 200;
+
+/// Ends the processes of a user, and replaces its home by an empty one.
 pub(super) async fn clean(step: &StepContext<'_>, user: User) -> Result<Answer> {
     step.require_root()?;
+    // A checkpoint after the kill of a plan may have run a filter of the tree.
+    kill::all_of(step, user).await?;
     replace(step, user).await?;
     Ok(Answer::Done)
 }
@@ -42,13 +47,13 @@ async fn replace(step: &StepContext<'_>, user: User) -> Result<()> {
     let Some(owner) = users::owner(mode, user) else { return Ok(()) };
     let roots = Arc::clone(runtime);
     let left = step.blocking(move |_| Ok(homes::left_in_shared(&roots.places, owner))).await?;
-    if left.is_empty() {
-        return Ok(());
-    }
     // As the user itself, so a link or a folder that is exchanged gains nothing.
-    match remove::as_owner(runtime, &step.stop, user, &left).await {
-        // What the user cannot remove is in a folder that it cannot write to, so it did not put it there.
-        Err(failure) if failure.kind != FailureKind::Exit => Err(failure),
-        Ok(()) | Err(_) => Ok(()),
+    for some in left.chunks(PATHS_AT_ONCE) {
+        match remove::as_owner(runtime, &step.stop, user, some).await {
+            // What the user cannot remove is in a folder that it cannot write to, so it did not put it there.
+            Err(failure) if failure.kind != FailureKind::Exit => return Err(failure),
+            Ok(()) | Err(_) => {}
+        }
     }
+    Ok(())
 }
