@@ -155,8 +155,8 @@ pub enum StopReason {
     ToolUse,
     /// It hit its output limit.
     MaxTokens,
-    /// It declined.
-    Refusal,
+    /// It declined, for this reason if the provider gives one apart from the answer.
+    Refusal(Option<String>),
     /// The provider wants the same turn continued (a paused server tool).
     PauseTurn,
     /// A word this version does not know.
@@ -170,7 +170,7 @@ impl StopReason {
             Self::EndTurn => "end_turn",
             Self::ToolUse => "tool_use",
             Self::MaxTokens => "max_tokens",
-            Self::Refusal => "refusal",
+            Self::Refusal(_) => "refusal",
             Self::PauseTurn => "pause_turn",
             Self::Other(word) => word,
         }

@@ -217,6 +217,7 @@ impl Loop {
             Input::ModelFailed(reason) => self.model_failed(Some(reason), now),
             Input::ModelTimedOut => self.model_failed(None, now),
             Input::ContextTooLong(reason) => self.too_long(reason, now),
+            Input::FileRejected(reason) => self.file_rejected(reason, now),
             Input::Model(turn) => self.model_answered(turn, now),
             Input::Tools(outcomes) => self.tools_answered(outcomes, now),
         }

@@ -35,7 +35,7 @@ pub struct Settings {
     pub scopes: Scopes,
     /// Budget per agent, where it differs from the agent's own.
     pub budgets: BTreeMap<String, Budget>,
-    /// Window of a model in tokens, by `provider/model`, where it differs from [`WINDOW_TOKENS`].
+    /// Window of a model in tokens, by `provider/model`, where it is not the default.
     pub windows: BTreeMap<String, u64>,
     /// Prices of models.
     pub prices: PriceTable,
@@ -85,18 +85,27 @@ pub struct MoneyCaps {
     pub day: Option<u64>,
 }
 
-/// Default window of a model: the smallest of the current models of both vendors.
-pub const WINDOW_TOKENS: u64 = 128_000;
+/// Default window of a model: the smallest of the current models of the vendors but Anthropic.
+const WINDOW_TOKENS: u64 = 128_000;
+/// Default window of a model of Anthropic: the smallest of its current models.
+const ANTHROPIC_WINDOW_TOKENS: u64 = 200_000;
+/// The provider with models of this window.
+const ANTHROPIC: &str = "anthropic";
 
 impl Settings {
     /// Returns the limits of a run of this agent with this model, apart from its budget.
     pub fn limits(&self, agent: &AgentSpec, model: &ModelRef) -> Limits {
-        let window = self.windows.get(&model.to_string()).copied().unwrap_or(WINDOW_TOKENS);
         Limits {
-            context: Some(ContextLimit::new(window, self.max_output_tokens(agent).into())),
+            context: Some(ContextLimit::new(self.window(model), self.max_output_tokens(agent).into())),
             price: self.prices.of(model),
             cap: self.money.run.map(|run_microusd| MoneyCap { run_microusd }),
         }
+    }
+
+    /// Returns the tokens that a model's window holds.
+    pub fn window(&self, model: &ModelRef) -> u64 {
+        let default = if model.provider() == ANTHROPIC { ANTHROPIC_WINDOW_TOKENS } else { WINDOW_TOKENS };
+        self.windows.get(&model.to_string()).copied().unwrap_or(default)
     }
 
     /// Returns the maximum output tokens of a model call of this agent.

@@ -73,6 +73,9 @@ pub enum ModelErrorKind {
     /// The conversation no longer fits the model's window.
     #[error("context too long")]
     ContextTooLong,
+    /// The provider rejects an image or a document of the conversation.
+    #[error("file refused")]
+    FileRejected,
     /// The connection failed or broke.
     #[error("model unreachable")]
     Unreachable,

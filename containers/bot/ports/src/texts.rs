@@ -149,6 +149,7 @@ pub fn model_failure(model: &ModelRef, error: &ModelError) -> String {
         ModelErrorKind::RateLimited { .. } => "refused further requests for now (rate limit)",
         ModelErrorKind::Unauthorized => "refused the configured credentials",
         ModelErrorKind::Invalid => "refused the request",
+        ModelErrorKind::FileRejected => "refused an image or a document of the conversation",
         ModelErrorKind::ContextTooLong => "cannot hold this conversation: it is too long",
         ModelErrorKind::Unreachable => "could not be reached",
         ModelErrorKind::Failed => "failed to answer",

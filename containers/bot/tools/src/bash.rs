@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::{
     Effects, Tool, ToolContext, ToolOutput,
     args::{Args, one_line, peek},
+    terminal,
 };
 
 /// Longest command. A longer text is written by `write_file`.
@@ -109,12 +110,19 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     for refused in &outcome.refused {
         (context.run.publish)(EventBody::note(NoteKind::EgressRefused, refused.to_string()));
     }
+    // Codes between its letters can hide a secret until they are removed.
+    let plain = terminal::plain(&outcome.output).map(context.run.hide);
+    let raw = plain.map(|plain| std::mem::replace(&mut outcome.output, plain));
     let kept = match is_oversized(&outcome.output, OUTPUT_CHARS) {
         // Best effort: without the file the model still sees both ends.
         true => workspace.keep_output(&outcome.output).await.ok(),
         false => None,
     };
-    Ok(describe(&outcome, timeout, kept.as_deref()))
+    let mut output = describe(&outcome, timeout, kept.as_deref());
+    if let Some(raw) = raw {
+        output.raw = Some(describe_text(&ExecOutcome { output: raw, ..outcome }, timeout, None));
+    }
+    Ok(output)
 }
 
 /// Returns the timeout within its bounds and the run's remaining time, or `None` inside the reserve.
@@ -125,6 +133,11 @@ fn timeout(wanted_ms: u64, remaining: Duration) -> Option<Duration> {
 
 /// Returns the text for the model. The first line of a failed command's output is its exit code.
 fn describe(outcome: &ExecOutcome, timeout: Duration, kept: Option<&str>) -> ToolOutput {
+    let text = describe_text(outcome, timeout, kept);
+    ToolOutput { ok: outcome.exit_code == 0, exit_code: Some(outcome.exit_code), ..ToolOutput::text(text) }
+}
+
+fn describe_text(outcome: &ExecOutcome, timeout: Duration, kept: Option<&str>) -> String {
     let mut text = String::new();
     if outcome.exit_code != 0 {
         text.push_str(&format!("exit {}:\n", outcome.exit_code));
@@ -149,8 +162,7 @@ fn describe(outcome: &ExecOutcome, timeout: Duration, kept: Option<&str>) -> Too
     if text.is_empty() {
         text.push_str("(no output)");
     }
-    let ok = outcome.exit_code == 0;
-    ToolOutput { ok, exit_code: Some(outcome.exit_code), ..ToolOutput::text(text) }
+    text
 }
 
 /// Keeps both ends, because the cause is often printed first and the outcome last.

@@ -14,6 +14,8 @@ pub struct ToolOutput {
     pub exit_code: Option<i32>,
     /// The state of the run's sandbox, as far as the call observed it.
     pub sandbox: Sandbox,
+    /// The text for people, if it is not the model's.
+    pub raw: Option<String>,
 }
 
 impl ToolOutput {
@@ -24,6 +26,7 @@ impl ToolOutput {
             content: vec![ToolContent::Text { text: text.into() }],
             exit_code: None,
             sandbox: Sandbox::Untouched,
+            raw: None,
         }
     }
 
@@ -41,7 +44,7 @@ impl ToolOutput {
 impl From<ToolOutcome> for ToolOutput {
     fn from(outcome: ToolOutcome) -> Self {
         let ToolOutcome { ok, sandbox, content, .. } = outcome;
-        Self { ok, content, exit_code: None, sandbox }
+        Self { ok, content, exit_code: None, sandbox, raw: None }
     }
 }
 

@@ -37,7 +37,11 @@ impl Tool for ReadFile {
                 "properties": {
                     "path": {"type": "string", "description": "Path relative to the working tree."},
                     "offset": {"type": "integer", "minimum": 1, "description": "First line to show, from 1."},
-                    "limit": {"type": "integer", "minimum": 1, "description": "Lines to show; 2000 when left out."}
+                    "limit": {"type": "integer", "minimum": 1, "description": "Lines to show; 2000 when left out."},
+                    "column": {
+                        "type": "integer", "minimum": 1,
+                        "description": "First character to show of the first line, from 1; for very long lines."
+                    }
                 },
                 "required": ["path"],
                 "additionalProperties": false
@@ -61,13 +65,14 @@ impl Tool for ReadFile {
 }
 
 async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
-    let args = Args::of(input, &["path", "offset", "limit"])?;
+    let args = Args::of(input, &["path", "offset", "limit", "column"])?;
     let path = args.text("path")?;
     let count = |field| {
         Ok::<_, ToolOutput>(args.optional_count(field)?.map(|n| usize::try_from(n).unwrap_or(usize::MAX)))
     };
     let first = count("offset")?.unwrap_or(1).max(1);
     let lines = count("limit")?.unwrap_or(DEFAULT_LINES).max(1);
+    let column = count("column")?.unwrap_or(1).max(1);
     let workspace = context.workspace()?;
     let (bytes, size) = workspace.read(path, READ_BYTES).await.map_err(ToolOutput::from)?;
     if let Some(content) = media(path, &bytes, size)? {
@@ -81,7 +86,7 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     let text = String::from_utf8_lossy(if is_cut { whole_lines(&bytes) } else { &bytes });
     let mut shown = match is_cut && text.is_empty() {
         true => "(its first line is longer than the part that is read)".into(),
-        false => numbered(&(context.run.hide)(text.into_owned()), first, lines),
+        false => numbered(&(context.run.hide)(text.into_owned()), (first, column), lines),
     };
     if is_cut {
         shown.push_str(&format!("\n[the file has {size} bytes; only the first {} are read]", bytes.len()));
@@ -104,8 +109,8 @@ fn media(path: &str, bytes: &[u8], size: u64) -> Result<Option<ToolContent>, Too
     Ok(Some(media::part(media_type, bytes)))
 }
 
-/// Returns at most `limit` lines from `first`, within the maximum of characters.
-fn numbered(text: &str, first: usize, limit: usize) -> String {
+/// Returns at most `limit` lines from a line and a character of it, within the maximum of characters.
+fn numbered(text: &str, (first, column): (usize, usize), limit: usize) -> String {
     if text.is_empty() {
         return "(the file is empty)".into();
     }
@@ -113,12 +118,27 @@ fn numbered(text: &str, first: usize, limit: usize) -> String {
     let mut shown = String::new();
     let mut last = first - 1;
     for (index, line) in text.lines().enumerate().skip(first - 1).take(limit) {
-        let numbered = format!("{:>5}\t{line}\n", index + 1);
-        if shown.len() + numbered.len() > MAX_SHOWN_CHARS && !shown.is_empty() {
-            break;
+        let from = if index + 1 == first { column } else { 1 };
+        let rest = line.char_indices().nth(from - 1).map_or("", |(at, _)| &line[at..]);
+        if shown.len() + rest.len() <= MAX_SHOWN_CHARS {
+            shown.push_str(&format!("{:>5}\t{rest}\n", index + 1));
+            last = index + 1;
+            continue;
         }
-        shown.push_str(&ars_events::cap(&numbered, MAX_SHOWN_CHARS));
-        last = index + 1;
+        // A line that is too long on its own is shown in pieces.
+        if shown.is_empty() {
+            let (piece, to) = piece(rest, from);
+            let chars = line.chars().count();
+            shown = format!(
+                "{:>5}\t{piece}\n[characters {from} to {to} of {chars} of line {}; go on with offset {} and column {}]",
+                index + 1,
+                index + 1,
+                index + 1,
+                to + 1,
+            );
+            return shown;
+        }
+        break;
     }
     if shown.is_empty() {
         return format!("(the file has only {total} lines)");
@@ -127,6 +147,13 @@ fn numbered(text: &str, first: usize, limit: usize) -> String {
         shown.push_str(&format!("[lines {first} to {last} of {total}; go on with offset {}]", last + 1));
     }
     shown
+}
+
+/// Returns the start of a long line that begins at this character, and the last character of it.
+fn piece(rest: &str, from: usize) -> (&str, usize) {
+    let chars = rest.char_indices().take(MAX_SHOWN_CHARS);
+    let (count, end) = chars.fold((0, 0), |(count, _), (at, letter)| (count + 1, at + letter.len_utf8()));
+    (&rest[..end], from + count - 1)
 }
 
 #[cfg(test)]
@@ -181,10 +208,26 @@ mod tests {
 
     #[test]
     fn lines_are_numbered_and_the_rest_is_announced() {
-        assert_eq!(numbered("a\nb\nc\n", 2, 1), "    2\tb\n[lines 2 to 2 of 3; go on with offset 3]");
-        assert_eq!(numbered("a", 1, 10), "    1\ta\n");
-        assert_eq!(numbered("a", 9, 10), "(the file has only 1 lines)");
-        assert!(numbered(&"x".repeat(100_000), 1, 10).chars().count() < 31_000);
+        assert_eq!(numbered("a\nb\nc\n", (2, 1), 1), "    2\tb\n[lines 2 to 2 of 3; go on with offset 3]");
+        assert_eq!(numbered("a", (1, 1), 10), "    1\ta\n");
+        assert_eq!(numbered("a", (9, 1), 10), "(the file has only 1 lines)");
+    }
+
+    #[test]
+    fn long_line_is_read_piece_by_piece() {
+        let line: String = (0..20_000).map(|number| format!("é{number} ")).collect();
+        let text = format!("{line}\nlast");
+        let (mut read, mut column) = (String::new(), 1);
+        loop {
+            let shown = numbered(&text, (1, column), 1);
+            assert!(shown.chars().count() < 31_000);
+            let (piece, note) = shown.strip_prefix("    1\t").unwrap().split_once('\n').unwrap();
+            read.push_str(piece);
+            let Some((_, next)) = note.split_once(" and column ") else { break };
+            column = next.trim_end_matches(']').parse().unwrap();
+        }
+        assert_eq!(read, line);
+        assert_eq!(numbered(&text, (1, 999_999), 9), "    1\t\n    2\tlast\n");
     }
 
     #[test]

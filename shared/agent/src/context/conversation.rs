@@ -40,6 +40,9 @@ pub(crate) struct Shape {
     /// Outputs of the turns before this one were dropped.
     #[serde(default)]
     trimmed_to: u64,
+    /// Turns whose images and documents were left out, because the model's API rejected them.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    files_left_out: BTreeSet<u64>,
     /// Replaces the turns between the request and the kept ones, and those before the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     summary: Option<String>,
@@ -68,9 +71,13 @@ impl Conversation {
     /// Restores the part with this shape.
     pub(crate) fn restore(mut whole: Vec<Turn>, shape: Shape) -> Self {
         let sealed = whole.len() as u64;
-        let index = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(whole.len());
+        let length = whole.len();
+        let index = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(length);
         let (kept_from, trimmed_to) = (index(shape.kept_from), index(shape.trimmed_to));
         let (from, request) = (index(shape.from), index(shape.request.saturating_add(1)));
+        for at in &shape.files_left_out {
+            whole.get_mut(index(*at)).map(trim::leave_out_files);
+        }
         whole.iter_mut().take(trimmed_to).skip(kept_from).for_each(|turn| {
             trim::drop_outputs(turn);
         });
@@ -202,6 +209,8 @@ impl Conversation {
         let replaced = cut.saturating_sub(1);
         self.shape.kept_from += cut.saturating_sub(head) as u64;
         self.shape.from = self.shape.request;
+        let (request_at, kept_from) = (self.shape.request, self.shape.kept_from);
+        self.shape.files_left_out.retain(|at| *at == request_at || *at >= kept_from);
         self.shape.summary = Some(summary);
         self.shown.splice(..cut, [request]);
         replaced
@@ -226,6 +235,26 @@ impl Conversation {
             }
         }
         dropped + self.trim_history(size, target)
+    }
+
+    /// Leaves out the images and documents of the newest turn that has any. Returns how many.
+    ///
+    /// The model's API accepted those of earlier turns before.
+    pub(crate) fn leave_out_files(&mut self) -> usize {
+        let head = self.head();
+        for (index, turn) in self.shown.iter_mut().enumerate().rev() {
+            let left_out = trim::leave_out_files(turn);
+            if left_out > 0 {
+                let (first, offset) = if index < head {
+                    (self.shape.from, index)
+                } else {
+                    (self.shape.kept_from, index - head)
+                };
+                self.shape.files_left_out.insert(first + offset as u64);
+                return left_out;
+            }
+        }
+        0
     }
 
     /// Drops earlier turns of the thread. Vendors require a conversation to begin with a user's turn.

@@ -69,6 +69,23 @@ fn is_paired(turns: &[Turn]) -> bool {
 }
 
 #[test]
+fn resumed_conversation_lacks_the_same_files() {
+    let image = || Part::Image { media_type: "image/png".into(), data: "AAAA".into() };
+    let (mut whole, _) = after(1, &[]);
+    whole.last_mut().unwrap().parts.push(image());
+    let mut conversation = Conversation::new(whole.clone());
+    whole.push(calls(0));
+    conversation.answer(calls(0).parts);
+    whole.push(Turn { role: Role::User, parts: [results(0, 9), vec![image()]].concat() });
+    conversation.results(whole.last().unwrap().parts.clone());
+    for left in [1, 1, 0] {
+        assert_eq!(conversation.leave_out_files(), left);
+        let resumed = Conversation::restore(whole.clone(), conversation.shape().clone());
+        assert_eq!(resumed.shown(), conversation.shown());
+    }
+}
+
+#[test]
 fn summary_replaces_all_but_request_and_newest_turns() {
     let (whole, mut conversation) = after(1, &[4_000, 4_000, 400, 400]);
     let cut = conversation.cut(2_000).unwrap();

@@ -1,6 +1,7 @@
-//! Replaces a tool's output in the part for the model by a line with its size.
+//! Replaces parts of a turn by a line.
 //!
-//! Deterministic and idempotent, so a resume drops the same outputs.
+//! These are outputs that take too much room, and files that the model's API rejects. Deterministic and idempotent, so a
+//! resume drops the same.
 
 use super::estimate;
 use crate::{Part, ToolContent, Turn};
@@ -21,6 +22,39 @@ pub(super) fn drop_outputs(turn: &mut Turn) -> usize {
         }
     }
     dropped
+}
+
+/// Puts a line in the place of each image and document of a turn. Returns how many.
+pub(super) fn leave_out_files(turn: &mut Turn) -> usize {
+    let mut left_out = 0;
+    for part in &mut turn.parts {
+        match part {
+            Part::Image { media_type, .. } | Part::Document { media_type, .. } => {
+                *part = Part::text(rejected(media_type));
+                left_out += 1;
+            }
+            Part::ToolResult { content, .. } => {
+                for piece in content {
+                    let (ToolContent::Image { media_type, .. } | ToolContent::Document { media_type, .. }) =
+                        piece
+                    else {
+                        continue;
+                    };
+                    *piece = ToolContent::Text { text: rejected(media_type) };
+                    left_out += 1;
+                }
+            }
+            Part::Text { .. } | Part::ToolCall { .. } | Part::Opaque { .. } => {}
+        }
+    }
+    left_out
+}
+
+fn rejected(media_type: &str) -> String {
+    format!(
+        "[Note from the service: a file ({media_type}) was here. The model's API rejected the request with it, so it is \
+         left out. It may be damaged or too large.]"
+    )
 }
 
 fn stand_in(content: &[ToolContent]) -> String {

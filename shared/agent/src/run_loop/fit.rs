@@ -1,4 +1,4 @@
-//! Keeps the conversation within the model's window: summarizes older turns or drops older outputs.
+//! Keeps the conversation as the model accepts it: sums up turns, drops outputs and rejected files.
 
 use ars_events::{EventBody, NoteKind};
 use ars_types::{RunStatus, UnixMillis};
@@ -132,6 +132,25 @@ impl Loop {
             (None, Some(why)) => self.finish_closing(&why, ""),
             (None, None) => self.finish(RunStatus::Failed, Some(reason)),
         }
+    }
+
+    /// Repeats a call that was rejected for an image or a document, without the newest ones.
+    pub(super) fn file_rejected(&mut self, reason: String, now: UnixMillis) -> Vec<Action> {
+        if self.purpose == Purpose::Compact {
+            return self.not_summed_up(now);
+        }
+        let left_out = self.conversation.leave_out_files();
+        if left_out == 0 {
+            return self.model_failed(Some(reason), now);
+        }
+        let mut actions =
+            vec![compacted(format!("{left_out} files were left out, because the model's API rejected them"))];
+        match (self.saved.closing.is_some(), self.must_close(now)) {
+            (true, _) => actions.push(self.call(Purpose::Close, CLOSING_CALL_MS)),
+            (false, Some(why)) => actions.extend(self.close(why)),
+            (false, None) => actions.push(self.call(Purpose::Answer, self.remaining_ms(now))),
+        }
+        actions
     }
 
     /// Calls the model with the current conversation.

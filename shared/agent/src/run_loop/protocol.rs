@@ -19,6 +19,8 @@ pub enum Input {
     ModelFailed(String),
     /// The conversation is too long for the model, with a text that is safe to show.
     ContextTooLong(String),
+    /// The model's API rejects an image or a document, with a text that is safe to show.
+    FileRejected(String),
     /// The model call timed out.
     ModelTimedOut,
     /// The outcomes of the last `RunTools`, in call order.

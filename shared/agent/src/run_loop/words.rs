@@ -6,6 +6,10 @@ use super::protocol::ToolCall;
 
 /// Most characters of an error.
 const ERROR_CHARS: usize = 200;
+/// Most characters of a refusal's reason.
+const REASON_CHARS: usize = 1_000;
+/// The notice of a refusal.
+const DECLINED: &str = "⚠️ The model declined to go on with this request.";
 
 /// Returns the answer of a run that the model ended, never empty.
 pub(super) fn final_answer(prose: String, stop: &StopReason) -> String {
@@ -16,12 +20,15 @@ pub(super) fn final_answer(prose: String, stop: &StopReason) -> String {
 /// Returns the model's last text. Names a refusal or a truncation. Empty if there is no text.
 pub(super) fn last_words(prose: String, stop: &StopReason) -> String {
     let notice = match stop {
-        StopReason::Refusal => Some("⚠️ The model declined to go on with this request."),
-        StopReason::MaxTokens => Some("⚠️ The answer was cut at the model's output limit."),
+        StopReason::Refusal(None) => Some(DECLINED.to_owned()),
+        StopReason::Refusal(Some(reason)) => {
+            Some(format!("{DECLINED} The reason it gave: {}", ars_events::cap(reason, REASON_CHARS)))
+        }
+        StopReason::MaxTokens => Some("⚠️ The answer was cut at the model's output limit.".to_owned()),
         _ => None,
     };
     match notice {
-        Some(notice) if prose.is_empty() => notice.to_owned(),
+        Some(notice) if prose.is_empty() => notice,
         Some(notice) => format!("{prose}\n\n{notice}"),
         None => prose,
     }

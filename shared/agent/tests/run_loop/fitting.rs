@@ -1,7 +1,7 @@
 //! A conversation that outgrows the model's window.
 
 use ars_agent::{
-    Action, Input, Limits, Loop, ModelTurn, Part, Purpose, StopReason, Usage,
+    Action, Input, Limits, Loop, ModelTurn, Part, Purpose, StopReason, ToolContent, Usage,
     context::{ContextLimit, estimate_turns},
 };
 use ars_events::NoteKind;
@@ -93,7 +93,7 @@ fn refused_or_truncated_answer_is_no_summary() {
     beside_calls.parts.insert(0, Part::text("let me look first"));
     let worded = ModelTurn { stop: StopReason::EndTurn, ..beside_calls.clone() };
     for no_summary in [
-        says("I cannot help with that.", StopReason::Refusal),
+        says("I cannot help with that.", StopReason::Refusal(None)),
         says("The requester asked for", StopReason::MaxTokens),
         says("searching", StopReason::PauseTurn),
         Input::Model(beside_calls),
@@ -151,6 +151,33 @@ fn rejected_conversation_is_cut_and_resent() {
     assert_eq!(notes(&actions), [NoteKind::Compacted]);
     assert!(is_call(&actions, Purpose::Answer));
     assert!(size(&run) <= before * 3 / 4 && is_paired(run.turns()));
+}
+
+#[test]
+fn rejected_file_is_left_out_and_the_run_goes_on() {
+    let mut run = new_loop(60);
+    let image = || ToolContent::Image { media_type: "image/png".into(), data: "AAAA".into() };
+    let shows = |name: &str| match output(1) {
+        Input::Tools(mut outcomes) => {
+            outcomes[0].content = vec![ToolContent::Text { text: name.into() }, image()];
+            Input::Tools(outcomes)
+        }
+        other => other,
+    };
+    play(&mut run, [asks(&["read_file"]), shows("good"), asks(&["read_file"]), shows("bad")]);
+    let images = |run: &Loop| {
+        let said: Vec<String> = run.turns().iter().map(|turn| format!("{turn:?}")).collect();
+        (said.concat().matches("data: \"AAAA\"").count(), said.concat().contains("image/png) was here"))
+    };
+    assert_eq!(images(&run), (2, false));
+    let actions = run.step(Input::FileRejected("cannot read it".into()), START);
+    assert_eq!(notes(&actions), [NoteKind::Compacted]);
+    assert!(is_call(&actions, Purpose::Answer) && is_paired(run.turns()));
+    assert_eq!(images(&run), (1, true), "the newest alone was not accepted before");
+    run.step(Input::FileRejected("cannot read it".into()), START);
+    assert_eq!(images(&run), (0, true));
+    let actions = run.step(Input::FileRejected("cannot read it".into()), START);
+    assert_eq!((status(&actions), answer(&actions)), (RunStatus::Failed, "cannot read it"));
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn failed_model_call_fails_the_run() {
 #[test]
 fn refusal_truncation_and_silence_are_said_plainly() {
     for (stop, word) in [
-        (StopReason::Refusal, "declined"),
+        (StopReason::Refusal(None), "declined"),
         (StopReason::MaxTokens, "output limit"),
         (StopReason::EndTurn, "without an answer"),
     ] {
@@ -180,8 +180,19 @@ fn refusal_truncation_and_silence_are_said_plainly() {
 }
 
 #[test]
+fn reason_of_a_refusal_reaches_the_requester() {
+    let stop = StopReason::Refusal(Some(format!("policy seven {}", "x".repeat(5_000))));
+    let actions = new_loop(8).step(says("", stop), START);
+    let answer = answer(&actions);
+    assert!(
+        answer.contains("declined") && answer.contains("policy seven") && answer.len() < 2_000,
+        "{answer}"
+    );
+}
+
+#[test]
 fn closing_answer_names_refusal_and_truncation() {
-    for (stop, word) in [(StopReason::Refusal, "declined"), (StopReason::MaxTokens, "output limit")] {
+    for (stop, word) in [(StopReason::Refusal(None), "declined"), (StopReason::MaxTokens, "output limit")] {
         for prose in ["", "half of it"] {
             let mut closing = new_loop(1);
             closing.step(Input::ModelTimedOut, START);

@@ -78,6 +78,8 @@ pub enum Block {
         /// Argument text.
         arguments: String,
     },
+    /// The reason of a refusal, which no part of the content has.
+    Refusal(String),
     /// A block as the vendor's JSON (Anthropic only).
     Raw(Value),
     /// A block that starts as `start` and grows by `deltas`, for kinds of a later API (Anthropic only).

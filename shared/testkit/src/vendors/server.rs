@@ -63,6 +63,16 @@ pub struct Message<'a> {
     pub tokens: super::Tokens,
 }
 
+impl<'a> Message<'a> {
+    /// Returns the reason of a refusal.
+    pub(super) fn refusal(&self) -> Option<&'a str> {
+        self.blocks.iter().find_map(|block| match block {
+            super::Block::Refusal(reason) => Some(reason.as_str()),
+            _ => None,
+        })
+    }
+}
+
 /// A received request.
 #[derive(Debug, Clone)]
 pub struct Captured {

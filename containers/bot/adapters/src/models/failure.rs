@@ -26,6 +26,10 @@ const TOO_LONG: [&str; 6] = [
     "context window",
 ];
 
+/// Phrases of vendors for an image or a document that they cannot read.
+/// A run without files fails with either kind.
+const OF_A_FILE: [&str; 5] = ["image", "document", "pdf", "multimodal", "media type"];
+
 /// Converts an error response.
 pub(super) fn refused(status: StatusCode, headers: &HeaderMap, body: &str) -> ModelError {
     let complaint = match serde_json::from_str::<Value>(body) {
@@ -135,6 +139,8 @@ impl ErrorBody {
                 let text = self.message.to_lowercase();
                 if TOO_LONG.iter().any(|words| text.contains(words)) {
                     ModelErrorKind::ContextTooLong
+                } else if OF_A_FILE.iter().any(|words| text.contains(words)) {
+                    ModelErrorKind::FileRejected
                 } else {
                     ModelErrorKind::Invalid
                 }
@@ -177,6 +183,7 @@ mod tests {
             (400, "invalid_request_error", "This model's maximum context length is 8", K::ContextTooLong),
             (413, "request_too_large", "", K::ContextTooLong),
             (400, "invalid_request_error", "messages: bad", K::Invalid),
+            (400, "invalid_request_error", "The PDF specified was not valid", K::FileRejected),
             (404, "not_found_error", "model: x", K::Invalid),
             (302, "", "", K::Invalid),
             (500, "api_error", "", K::Failed),

@@ -59,6 +59,7 @@ impl RetryPolicy {
             ModelErrorKind::Unauthorized
             | ModelErrorKind::Invalid
             | ModelErrorKind::ContextTooLong
+            | ModelErrorKind::FileRejected
             | ModelErrorKind::Cancelled => return None,
         };
         if attempt >= attempts {
@@ -113,6 +114,7 @@ const fn cause(kind: &ModelErrorKind) -> RetryCause {
         ModelErrorKind::Unauthorized
         | ModelErrorKind::Invalid
         | ModelErrorKind::ContextTooLong
+        | ModelErrorKind::FileRejected
         | ModelErrorKind::Protocol
         | ModelErrorKind::Cancelled => RetryCause::BrokenAnswer,
     }

@@ -15,7 +15,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     beneath::DIGEST_CHARS,
-    capture::Capture,
     checkpoint::prune,
     clean::is_clean,
     disk::{blocking, infra},
@@ -23,19 +22,15 @@ use super::{
     git::Git,
     in_use::Unused,
     meta::Meta,
-    process,
     programs::Programs,
     provider::{GitWorkspaces, folder_name_of},
+    tool,
 };
 
 /// Age of a tree's last use from which it may be evicted.
 const MIN_IDLE: Duration = Duration::from_secs(10 * 60);
-/// Timeout of measuring or removing one workspace.
-const DISK_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 /// The prefix of a folder with an evicted workspace that is being removed.
 pub(super) const EVICTED: &str = ".evicted-";
-/// Bytes of the output of a program that measures or removes.
-const OUTPUT_LIMIT: usize = 4 << 10;
 
 /// The workspaces on the disk.
 #[derive(Debug, Default)]
@@ -244,7 +239,7 @@ fn listed(root: &Path) -> Result<(Vec<String>, Vec<PathBuf>), WorkspaceError> {
 
 /// Returns the bytes that a workspace has on the disk.
 async fn disk_bytes(programs: &Programs, place: &Path) -> Result<u64, WorkspaceError> {
-    let output = run(programs, "du", place, &["-skx", "--", "."]).await?;
+    let output = tool::run(programs, "du", place, &["-skx", "--", "."]).await?;
     let kib = output.split_ascii_whitespace().next().and_then(|kib| kib.parse::<u64>().ok());
     let kib = kib.ok_or_else(|| WorkspaceError::Infra("a workspace could not be measured".into()))?;
     Ok(kib.saturating_mul(1024))
@@ -262,7 +257,7 @@ pub(super) async fn remove(programs: &Programs, place: &Path) {
             Ok(())
         })
         .await;
-        if let Err(error) = run(programs, program, place, arguments).await {
+        if let Err(error) = tool::run(programs, program, place, arguments).await {
             tracing::warn!(place = %place.display(), %error, "{program} failed in an evicted workspace");
         }
         let place = place.to_path_buf();
@@ -292,22 +287,4 @@ fn remove_empty(place: &Path) -> bool {
     }
     // Nothing of an agent is left.
     are_gone && std::fs::remove_dir_all(place).is_ok()
-}
-
-/// Runs a program of the machine, confined to a workspace, because an agent made what it reads.
-async fn run(
-    programs: &Programs,
-    program: &str,
-    place: &Path,
-    arguments: &[&str],
-) -> Result<String, WorkspaceError> {
-    let Some(mut program) = programs.tool_inside(program, place) else {
-        return Err(WorkspaceError::Infra(format!("the machine has no {program}")));
-    };
-    program.command.args(arguments).current_dir(place);
-    let mut output = Capture::start(OUTPUT_LIMIT);
-    let mut errors = Capture::both_ends(OUTPUT_LIMIT);
-    let never = CancellationToken::new();
-    process::run(program, None, DISK_TIMEOUT, &mut output, Some(&mut errors), &never).await?;
-    Ok(String::from_utf8_lossy(&output.into_start()).into_owned())
 }

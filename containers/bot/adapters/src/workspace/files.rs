@@ -2,7 +2,7 @@
 //!
 //! `cap-std` resolves every path, on Linux in the kernel (`openat2` with `RESOLVE_BENEATH`): a symlink or `..` that
 //! leads out is rejected at the moment of opening, so no race can swap one in afterwards. Symlinks that stay inside are
-//! followed; writing through one replaces its target, not the link, unless the target is missing.
+//! followed; writing through one replaces or makes its target, not the link.
 
 use std::{
     ffi::OsStr,
@@ -13,11 +13,15 @@ use std::{
 };
 
 use ars_bot_ports::WorkspaceError;
-use cap_std::fs::{Dir, DirEntry, File, OpenOptions, OpenOptionsExt as _};
+use cap_std::fs::{Dir, DirEntry, File, OpenOptions, OpenOptionsExt as _, PermissionsExt as _};
 
 /// Opening a FIFO or device must not wait for its other end.
 const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 
+/// Links to links to a missing file, one after the other, that are followed.
+const LINKS_MAX: usize = 8;
+/// The owner's rights to read, change and enter a folder.
+const OWNERS_RIGHTS: u32 = 0o700;
 /// A cycle of symlinks; the standard library has no stable name for it.
 const LINK_LOOP: i32 = rustix::io::Errno::LOOP.raw_os_error();
 /// A socket or a device without a driver was opened.
@@ -43,10 +47,23 @@ impl Files {
         &self.dir
     }
 
+    /// Returns whether the owner has its rights in the tree's own folder and in git's.
+    pub(super) fn are_usable(&self) -> bool {
+        let has_rights = |mode: u32| mode & OWNERS_RIGHTS == OWNERS_RIGHTS;
+        let own = self.dir.dir_metadata().is_ok_and(|tree| has_rights(tree.permissions().mode()));
+        own && match self.dir.symlink_metadata(".git") {
+            Ok(git) => !git.is_dir() || has_rights(git.permissions().mode()),
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        }
+    }
+
     /// Returns a caller's path relative to the tree. Absolute paths are accepted inside the tree only.
     pub(super) fn relative(&self, path: &str) -> Result<PathBuf, WorkspaceError> {
-        if path.is_empty() || path.contains('\0') {
+        if path.is_empty() {
             return Err(WorkspaceError::Refused("the path must not be empty".into()));
+        }
+        if path.contains('\0') {
+            return Err(WorkspaceError::Refused("the path must not contain a zero byte".into()));
         }
         let path = Path::new(path);
         let inner = if path.is_absolute() { path.strip_prefix(&self.root).ok() } else { Some(path) };
@@ -143,17 +160,27 @@ impl Files {
     /// Git's own files are rejected, because git would act on them later.
     fn target(&self, relative: &Path) -> Result<PathBuf, WorkspaceError> {
         let failed = |error: io::Error| classify(relative, &error);
-        let target = match self.dir.canonicalize(relative) {
-            Ok(target) => target,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let name = relative.file_name().ok_or_else(|| escape(relative))?;
-                let parent = relative.parent().filter(|parent| !parent.as_os_str().is_empty());
-                self.dir.canonicalize(parent.unwrap_or(Path::new("."))).map_err(failed)?.join(name)
-            }
-            Err(error) => return Err(failed(error)),
-        };
-        not_gits_own(&target)?;
-        Ok(target)
+        let mut path = relative.to_path_buf();
+        for _ in 0..LINKS_MAX {
+            let target = match self.dir.canonicalize(&path) {
+                Ok(target) => target,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+                    let parent = parent.unwrap_or(Path::new("."));
+                    // A link to a missing file stays, and the file is made.
+                    if let Ok(linked) = self.dir.read_link(&path) {
+                        path = parent.join(linked);
+                        continue;
+                    }
+                    let name = path.file_name().ok_or_else(|| escape(&path))?;
+                    self.dir.canonicalize(parent).map_err(failed)?.join(name)
+                }
+                Err(error) => return Err(failed(error)),
+            };
+            not_gits_own(&target)?;
+            return Ok(target);
+        }
+        Err(failed(io::Error::from_raw_os_error(LINK_LOOP)))
     }
 }
 

@@ -27,7 +27,7 @@ use super::{
     process,
     programs::Programs,
     remote::Remote,
-    search,
+    rights, search,
 };
 use crate::{
     egress::{Gate, RunEgress},
@@ -97,10 +97,16 @@ impl LocalWorkspace {
         }
     }
 
+    /// Gives the owner its rights in the tree back, if a command took them away.
+    async fn be_usable(&self) -> Result<(), WorkspaceError> {
+        if self.files.are_usable() { Ok(()) } else { rights::restore(&self.programs, &self.place).await }
+    }
+
     async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Files) -> Result<T, WorkspaceError> + Send + 'static,
     ) -> Result<T, WorkspaceError> {
+        self.be_usable().await?;
         let files = Arc::clone(&self.files);
         let done = tokio::task::spawn_blocking(move || work(&files)).await;
         done.unwrap_or_else(|_| Err(WorkspaceError::Infra("a file operation broke off".into())))
@@ -146,6 +152,7 @@ impl Workspace for LocalWorkspace {
         run: &RunId,
         cancel: &CancellationToken,
     ) -> Result<Option<Checkpoint>, WorkspaceError> {
+        self.be_usable().await?;
         let mut last = self.saved.lock().await;
         // A checkpoint that fails leaves nothing to start from.
         let kept = last.kept.take();
@@ -187,6 +194,7 @@ impl Workspace for LocalWorkspace {
         branch: &RefName,
         cancel: &CancellationToken,
     ) -> Result<PushOutcome, WorkspaceError> {
+        self.be_usable().await?;
         let pushed = self.remote(cancel)?.push(commit, branch).await?;
         if pushed == PushOutcome::Pushed {
             *self.branch.lock().unwrap_or_else(PoisonError::into_inner) = Some(branch.clone());
@@ -202,6 +210,7 @@ impl Workspace for LocalWorkspace {
         commit: &Commit,
         cancel: &CancellationToken,
     ) -> Result<(), WorkspaceError> {
+        self.be_usable().await?;
         self.remote(cancel)?.check_out(pull_request, commit, self.base.as_deref()).await
     }
 
@@ -210,10 +219,12 @@ impl Workspace for LocalWorkspace {
     }
 
     async fn head(&self) -> Result<Option<String>, WorkspaceError> {
+        self.be_usable().await?;
         self.git(&CancellationToken::new()).head().await
     }
 
     async fn diff(&self) -> Result<String, WorkspaceError> {
+        self.be_usable().await?;
         diff::since(&self.git(&CancellationToken::new()), self.base.as_deref()).await
     }
 
@@ -222,6 +233,7 @@ impl Workspace for LocalWorkspace {
         request: ExecRequest<'_>,
         cancel: &CancellationToken,
     ) -> Result<ExecOutcome, WorkspaceError> {
+        self.be_usable().await?;
         let gate = match self.programs.gate() {
             Some(kind) => {
                 let opened = Gate::open(&self.egress, kind);
@@ -245,6 +257,7 @@ impl Workspace for LocalWorkspace {
         request: GitRequest<'_>,
         cancel: &CancellationToken,
     ) -> Result<GitAnswer, WorkspaceError> {
+        self.be_usable().await?;
         let git = self.git(cancel);
         let limits = Limits { time: CALL_TIMEOUT, output: request.output_limit };
         let answer = git.run(git.inside(request.arguments), limits).await?;

@@ -23,6 +23,7 @@ use super::{
     disk::infra,
     environment::TEMPORARY,
     in_use::InUse,
+    rights,
 };
 use crate::logins::without_userinfo;
 
@@ -151,7 +152,14 @@ pub(super) fn open_tree(root: &Path, name: &str) -> io::Result<Option<(OwnedFd, 
         Ok(()) | Err(Errno::EXIST) => {}
         Err(error) => return Err(error.into()),
     }
-    let tree = open_folder(&place, Path::new("tree"), OFlags::RDONLY)?;
+    let open = || open_folder(&place, Path::new("tree"), OFlags::RDONLY);
+    let tree = match open() {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            rights::let_open(&place)?;
+            open()?
+        }
+        opened => opened?,
+    };
     Ok(tree.map(|tree| (tree, place)))
 }
 

@@ -27,8 +27,10 @@ mod programs;
 mod provider;
 mod remote;
 mod restored;
+mod rights;
 mod search;
 mod start;
+mod tool;
 mod trial;
 
 pub use beneath::WORKSPACES;

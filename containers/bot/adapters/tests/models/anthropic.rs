@@ -33,6 +33,14 @@ async fn prose_streams_before_the_complete_turn() {
 }
 
 #[tokio::test]
+async fn reason_of_a_refusal_is_read() {
+    let fake = FakeAnthropic::start().await;
+    fake.push([Reply::blocks(vec![Block::Refusal("policy seven".into())])]);
+    let turn = Conversation::new(MODEL).call(&*client(&fake)).await.unwrap();
+    assert_eq!((turn.parts, turn.stop), (Vec::new(), StopReason::Refusal(Some("policy seven".into()))));
+}
+
+#[tokio::test]
 async fn a_conversation_round_trips_every_block_verbatim() {
     let fake = FakeAnthropic::start().await;
     let server_tool =
@@ -170,6 +178,12 @@ async fn permanent_errors_are_not_retried() {
         (403, "permission_error", "not allowed", ModelErrorKind::Unauthorized),
         (400, "invalid_request_error", "prompt is too long: 300 > 200", ModelErrorKind::ContextTooLong),
         (400, "invalid_request_error", "tools: bad", ModelErrorKind::Invalid),
+        (
+            400,
+            "invalid_request_error",
+            "messages.2.content.0: Could not process image",
+            ModelErrorKind::FileRejected,
+        ),
         (404, "not_found_error", "model: nope", ModelErrorKind::Invalid),
     ];
     for (status, kind, message, expected) in cases {

@@ -168,6 +168,7 @@ async fn permanent_errors_are_not_retried() {
         (401, "invalid_api_key", "Incorrect API key provided", ModelErrorKind::Unauthorized),
         (429, "insufficient_quota", "You exceeded your current quota", ModelErrorKind::Invalid),
         (400, "context_length_exceeded", "too many tokens", ModelErrorKind::ContextTooLong),
+        (400, "invalid_image_format", "You uploaded an unsupported image", ModelErrorKind::FileRejected),
         (
             400,
             "invalid_request_error",
@@ -205,7 +206,7 @@ async fn interrupted_stream_is_retried() {
 async fn stop_reasons_have_their_meaning() {
     for (word, expected) in [
         ("length", StopReason::MaxTokens),
-        ("content_filter", StopReason::Refusal),
+        ("content_filter", StopReason::Refusal(None)),
         ("bored", StopReason::Other("bored".into())),
     ] {
         let fake = FakeOpenAi::start().await;
@@ -215,6 +216,15 @@ async fn stop_reasons_have_their_meaning() {
     let fake = FakeOpenAi::answering(|_| Reply::text("x").stop("tool_calls")).await;
     let error = Conversation::new(MODEL).call(&*client(&fake)).await.unwrap_err();
     assert_eq!(error.kind, ModelErrorKind::Protocol);
+}
+
+#[tokio::test]
+async fn reason_of_a_refusal_is_read_without_an_answer() {
+    let reason = "I cannot help with policy seven, and here is more than one piece of it.";
+    let fake = FakeOpenAi::start().await;
+    fake.push([Reply::blocks(vec![Block::Refusal(reason.into())])]);
+    let turn = Conversation::new(MODEL).call(&*client(&fake)).await.unwrap();
+    assert_eq!((turn.parts, turn.stop), (Vec::new(), StopReason::Refusal(Some(reason.into()))));
 }
 
 #[tokio::test]

@@ -29,6 +29,21 @@ async fn command_starts_in_the_tree_without_input() {
 }
 
 #[tokio::test]
+async fn tree_without_rights_is_usable_again() {
+    let (world, workspace) = opened().await;
+    for damage in ["chmod -R 644 .", "chmod 000 .git", "mkdir a; touch a/b; chmod -R 000 ."] {
+        let _ = exec(&*workspace, damage).await;
+        assert_eq!(exec(&*workspace, "git status --short >/dev/null && echo fine").await.output, "fine\n");
+    }
+    exec(&*workspace, "chmod -R 000 .").await;
+    workspace.write("new", b"text").await.unwrap();
+    exec(&*workspace, "chmod -R 000 .").await;
+    drop(workspace);
+    let again = world.open_from("t", &world.folder.path().join("origin")).await.unwrap();
+    assert_eq!(again.read("new", 9).await.unwrap().0, b"text");
+}
+
+#[tokio::test]
 async fn timeout_kills_the_group_and_keeps_output() {
     let (_world, workspace) = opened().await;
     // These ignore SIGTERM, as do their children.

@@ -124,9 +124,11 @@ async fn write_keeps_mode_and_links() {
     must(&*workspace, "printf x > run.sh; chmod 755 run.sh; ln -s run.sh alias; ln -s nothing broken").await;
     workspace.write("alias", b"echo hi\n").await.unwrap();
     assert_eq!(must(&*workspace, "./run.sh; test -L alias && echo link").await, "hi\nlink\n");
-    // A link without a target is replaced by the file.
     workspace.write("broken", b"new").await.unwrap();
-    assert_eq!(must(&*workspace, "test -L broken || cat broken").await, "new");
+    assert_eq!(must(&*workspace, "test -L broken && cat nothing").await, "new");
+    must(&*workspace, "ln -s round around; ln -s around round; ln -s missing/file far").await;
+    assert!(workspace.write("around", b"x").await.is_err() && workspace.write("far", b"x").await.is_err());
+    assert_eq!(must(&*workspace, "test -L around && test -L far && echo kept").await, "kept\n");
     assert_eq!(must(&*workspace, "ls -A | grep -c '^.ars-' || true").await, "0\n");
 }
 

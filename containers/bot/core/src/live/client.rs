@@ -175,7 +175,9 @@ impl Live {
 
     /// Removes a run from the flush, so that its lease is no longer extended.
     pub(super) fn forget(&self, run: &RunId) {
-        self.cursors().remove(run);
+        if let Some(cursor) = self.cursors().remove(run) {
+            cursor.leave();
+        }
     }
 
     pub(super) fn cursors(&self) -> MutexGuard<'_, BTreeMap<RunId, Arc<FlushCursor>>> {

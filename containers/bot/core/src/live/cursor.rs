@@ -20,6 +20,8 @@ pub(super) struct FlushCursor {
     flushed: AtomicU64,
     /// Whether the ledger is known to have the run.
     confirmed: AtomicBool,
+    /// Whether the run has left this process.
+    left: AtomicBool,
     /// Fires when another generation owns the run.
     fenced: CancellationToken,
 }
@@ -33,6 +35,7 @@ impl FlushCursor {
             mailbox,
             flushed: AtomicU64::new(flushed),
             confirmed: AtomicBool::new(true),
+            left: AtomicBool::new(false),
             fenced: CancellationToken::new(),
         }
     }
@@ -81,10 +84,17 @@ impl FlushCursor {
         self.feed.request_stop(mode);
     }
 
+    /// Notes that the run is over or handed off.
+    pub(super) fn leave(&self) {
+        self.left.store(true, Ordering::Release);
+    }
+
     /// Aborts the driver here, because another generation owns the run.
-    /// An unconfirmed run continues without the ledger.
+    ///
+    /// An unconfirmed run continues without the ledger. For a run that has left, the answer is one to a flush that was
+    /// on its way.
     pub(super) fn fence_out(&self) {
-        if !self.is_confirmed() {
+        if !self.is_confirmed() || self.left.load(Ordering::Acquire) {
             return;
         }
         if !self.fenced.is_cancelled() {

@@ -5,7 +5,6 @@ use ars_bot_tools::agents;
 use ars_types::ModelRef;
 
 use super::{Queries, RunView};
-use crate::settings::WINDOW_TOKENS;
 
 /// The limits of a run. Absent ones are unknown or unlimited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,9 +27,7 @@ impl Queries {
         let model = run.model.as_deref().and_then(|name| ModelRef::parse(name).ok());
         let turns =
             agent.map(|agent| settings.budgets.get(agent.name).copied().unwrap_or(agent.budget).turns);
-        let window = model
-            .as_ref()
-            .map(|model| settings.windows.get(&model.to_string()).copied().unwrap_or(WINDOW_TOKENS));
+        let window = model.as_ref().map(|model| settings.window(model));
         RunLimits {
             turns,
             cost: settings.money.run,

@@ -57,6 +57,7 @@ impl Driver<'_> {
                 let words = texts::model_failure(&state.model.name, &error);
                 match error.kind {
                     ModelErrorKind::ContextTooLong => Input::ContextTooLong(words),
+                    ModelErrorKind::FileRejected => Input::FileRejected(words),
                     _ => Input::ModelFailed(words),
                 }
             }

@@ -53,7 +53,7 @@ impl Driver<'_> {
         if published.results.contains(&call.call_id) {
             return;
         }
-        let text = text_of(&output.content);
+        let text = output.raw.clone().unwrap_or_else(|| text_of(&output.content));
         let text = self.redactor.clean(&text, usize::MAX);
         self.run.publish(EventBody::ToolResult {
             tool: call.name.clone(),

@@ -10,12 +10,16 @@ use crate::vendors::{
 /// Renders the whole message.
 pub(super) fn whole(body: &Value, reply: &Message<'_>) -> Value {
     let content: Vec<Value> =
-        reply.blocks.iter().enumerate().map(|(index, block)| finished(block, reply.number, index)).collect();
-    json!({
+        content(reply).map(|(index, block)| finished(block, reply.number, index)).collect();
+    let mut whole = json!({
         "id": format!("msg_{}", reply.number), "type": "message", "role": "assistant", "model": body["model"],
         "content": content, "stop_reason": stop_reason(reply), "stop_sequence": null,
         "usage": usage(reply.tokens, reply.tokens.output),
-    })
+    });
+    if let Some(details) = stop_details(reply) {
+        whole["stop_details"] = details;
+    }
+    whole
 }
 
 /// Renders the events of the stream.
@@ -23,9 +27,10 @@ pub(super) fn events(body: &Value, reply: &Message<'_>) -> Vec<String> {
     let mut opening = whole(body, reply);
     opening["content"] = json!([]);
     opening["stop_reason"] = Value::Null;
+    opening["stop_details"] = Value::Null;
     opening["usage"] = usage(reply.tokens, 1);
     let mut events = vec![json!({"type": "message_start", "message": opening}), json!({"type": "ping"})];
-    for (index, block) in reply.blocks.iter().enumerate() {
+    for (index, block) in content(reply) {
         let (start, deltas) = growth(block, reply.number, index);
         events.push(json!({"type": "content_block_start", "index": index, "content_block": start}));
         let deltas = deltas.into_iter();
@@ -34,10 +39,14 @@ pub(super) fn events(body: &Value, reply: &Message<'_>) -> Vec<String> {
         );
         events.push(json!({"type": "content_block_stop", "index": index}));
     }
-    events.push(json!({
+    let mut last = json!({
         "type": "message_delta", "delta": {"stop_reason": stop_reason(reply), "stop_sequence": null},
         "usage": {"output_tokens": reply.tokens.output},
-    }));
+    });
+    if let Some(details) = stop_details(reply) {
+        last["delta"]["stop_details"] = details;
+    }
+    events.push(last);
     events.push(json!({"type": "message_stop"}));
     events.iter().map(event).collect()
 }
@@ -56,8 +65,21 @@ fn usage(tokens: Tokens, output: u64) -> Value {
 
 fn stop_reason(reply: &Message<'_>) -> String {
     let calls = |block: &Block| matches!(block, Block::Tool { .. } | Block::RawTool { .. });
-    let natural = if reply.blocks.iter().any(calls) { "tool_use" } else { "end_turn" };
+    let natural = match reply.refusal() {
+        Some(_) => "refusal",
+        None if reply.blocks.iter().any(calls) => "tool_use",
+        None => "end_turn",
+    };
     reply.stop.unwrap_or(natural).to_owned()
+}
+
+/// Returns the blocks of the content, with their places in it.
+fn content<'a>(reply: &'a Message<'_>) -> impl Iterator<Item = (usize, &'a Block)> {
+    reply.blocks.iter().filter(|block| !matches!(block, Block::Refusal(_))).enumerate()
+}
+
+fn stop_details(reply: &Message<'_>) -> Option<Value> {
+    reply.refusal().map(|reason| json!({"type": "refusal", "category": "cyber", "explanation": reason}))
 }
 
 fn tool_use(name: &str, input: &Value, number: u64, index: usize) -> Value {
@@ -77,6 +99,7 @@ fn finished(block: &Block, number: u64, index: usize) -> Value {
         }
         Block::Raw(block) => block.clone(),
         Block::Grown { start, .. } => start.clone(),
+        Block::Refusal(_) => Value::Null,
     }
 }
 
@@ -121,5 +144,6 @@ fn growth(block: &Block, number: u64, index: usize) -> (Value, Vec<Value>) {
         }
         Block::Raw(raw) => (raw.clone(), Vec::new()),
         Block::Grown { start, deltas } => (start.clone(), deltas.clone()),
+        Block::Refusal(_) => (Value::Null, Vec::new()),
     }
 }

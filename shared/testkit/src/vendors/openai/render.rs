@@ -17,6 +17,9 @@ pub(super) fn whole(body: &Value, reply: &Message<'_>) -> Value {
     if !texts.is_empty() {
         message["content"] = json!(texts);
     }
+    if let Some(reason) = reply.refusal() {
+        message["refusal"] = json!(reason);
+    }
     let calls: Vec<Value> = calls(reply)
         .map(|(id, name, arguments)| {
             json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
@@ -52,6 +55,8 @@ pub(super) fn events(body: &Value, reply: &Message<'_>) -> Vec<String> {
         let text = prose(block).unwrap_or_default();
         chunks.extend(pieces(text).into_iter().map(|piece| delta(json!({"content": piece}), Value::Null)));
     }
+    let refusal = pieces(reply.refusal().unwrap_or_default()).into_iter();
+    chunks.extend(refusal.map(|piece| delta(json!({"refusal": piece}), Value::Null)));
     for (index, (id, name, arguments)) in calls(reply).enumerate() {
         let opening = json!({"tool_calls": [{
             "index": index, "id": id, "type": "function", "function": {"name": name, "arguments": ""},

@@ -65,8 +65,9 @@ impl Assembly {
             }
             "message_delta" => {
                 self.count(&event["usage"]);
-                if let Some(reason) = event["delta"]["stop_reason"].as_str() {
-                    self.stop = Some(stop_reason(reason));
+                if let Some(word) = event["delta"]["stop_reason"].as_str() {
+                    let explanation = event["delta"]["stop_details"]["explanation"].as_str();
+                    self.stop = Some(stop_reason(word, explanation));
                 }
                 return Ok(Step::Usage(self.usage));
             }
@@ -175,13 +176,13 @@ fn take_text(block: &mut Map<String, Value>, name: &str) -> Result<String, Model
     }
 }
 
-fn stop_reason(word: &str) -> StopReason {
+fn stop_reason(word: &str, explanation: Option<&str>) -> StopReason {
     match word {
         "end_turn" | "stop_sequence" => StopReason::EndTurn,
         "tool_use" => StopReason::ToolUse,
         // Both limits cut the answer, which the requester must learn.
         "max_tokens" | "model_context_window_exceeded" => StopReason::MaxTokens,
-        "refusal" => StopReason::Refusal,
+        "refusal" => StopReason::Refusal(explanation.map(str::to_owned)),
         "pause_turn" => StopReason::PauseTurn,
         other => StopReason::Other(other.into()),
     }

@@ -127,12 +127,14 @@ fn every_stop_reason_has_its_meaning() {
         ("tool_use", StopReason::ToolUse),
         ("max_tokens", StopReason::MaxTokens),
         ("model_context_window_exceeded", StopReason::MaxTokens),
-        ("refusal", StopReason::Refusal),
+        ("refusal", StopReason::Refusal(None)),
         ("pause_turn", StopReason::PauseTurn),
         ("bored", StopReason::Other("bored".into())),
     ] {
-        assert_eq!(stop_reason(word), reason);
+        assert_eq!(stop_reason(word, None), reason);
     }
+    let explained = stop_reason("refusal", Some("policy seven"));
+    assert_eq!(explained, StopReason::Refusal(Some("policy seven".into())));
 }
 
 #[test]

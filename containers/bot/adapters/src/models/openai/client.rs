@@ -1,6 +1,9 @@
 //! The model client for OpenAI and for servers with a compatible chat completions API.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use ars_agent::{ModelTurn, Part, StopReason, Usage};
 use ars_auth::Secret;
@@ -28,6 +31,9 @@ use crate::error::ModelSetupError;
 
 /// The default address of the API.
 pub(in crate::models) const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
+
+/// Bytes of a refusal after which no more is kept. Its reader sees less.
+const REFUSAL_BYTES: usize = 16 << 10;
 
 /// A client of OpenAI or of one compatible server.
 pub struct OpenAi {
@@ -77,12 +83,24 @@ impl OpenAi {
         deltas: &(dyn Fn(ModelDelta) + Send + Sync),
     ) -> Result<ModelTurn, ModelError> {
         let target = self.target(model);
-        let started = self.genai.exec_chat_stream(target, call.chat.clone(), Some(&call.options)).await;
+        let refusal = Arc::new(Mutex::new(String::new()));
+        let options = call.options.clone().with_raw_frame_fn({
+            let refusal = Arc::clone(&refusal);
+            move |_, frame| {
+                let mut refusal = refusal.lock().unwrap_or_else(PoisonError::into_inner);
+                extend_refusal(&mut refusal, frame.data);
+            }
+        });
+        let started = self.genai.exec_chat_stream(target, call.chat.clone(), Some(&options)).await;
         let mut stream = started.map_err(|error| self.failed(error))?.stream;
         while let Some(event) = stream.next().await {
             match event.map_err(|error| self.failed(error))? {
                 ChatStreamEvent::Chunk(chunk) => deltas(ModelDelta::Text(chunk.content)),
-                ChatStreamEvent::End(end) => return finish(end),
+                ChatStreamEvent::End(end) => {
+                    let refusal =
+                        std::mem::take(&mut *refusal.lock().unwrap_or_else(PoisonError::into_inner));
+                    return finish(end, refusal);
+                }
                 _ => {}
             }
         }
@@ -130,7 +148,16 @@ impl ModelClient for OpenAi {
     }
 }
 
-fn finish(end: StreamEnd) -> Result<ModelTurn, ModelError> {
+/// Appends what an event says of a refusal. genai reads answers only.
+fn extend_refusal(refusal: &mut String, event: &str) {
+    if !event.contains("\"refusal\"") || refusal.len() >= REFUSAL_BYTES {
+        return;
+    }
+    let event: Value = serde_json::from_str(event).unwrap_or_default();
+    refusal.push_str(event["choices"][0]["delta"]["refusal"].as_str().unwrap_or_default());
+}
+
+fn finish(end: StreamEnd, refusal: String) -> Result<ModelTurn, ModelError> {
     let usage = end.captured_usage.as_ref().map(usage).unwrap_or_default();
     let reason = end.captured_stop_reason.clone();
     let content = end.captured_content.unwrap_or_default();
@@ -151,8 +178,9 @@ fn finish(end: StreamEnd) -> Result<ModelTurn, ModelError> {
         Some(genai::chat::StopReason::Completed(_) | genai::chat::StopReason::ToolCall(_)) if calls => {
             StopReason::ToolUse
         }
+        Some(_) if !refusal.trim().is_empty() => StopReason::Refusal(Some(refusal)),
         Some(genai::chat::StopReason::MaxTokens(_)) => StopReason::MaxTokens,
-        Some(genai::chat::StopReason::ContentFilter(_)) => StopReason::Refusal,
+        Some(genai::chat::StopReason::ContentFilter(_)) => StopReason::Refusal(None),
         Some(genai::chat::StopReason::Other(word)) => StopReason::Other(word),
         Some(_) => StopReason::EndTurn,
         None => return Err(failure::protocol("the answer has no finish reason")),
