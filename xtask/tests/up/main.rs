@@ -19,7 +19,7 @@ const MEND: &str = "agent:coding repo:sample/tally The test suite fails. Mend it
 /// The bearer of the run pages, which the bot reads from its environment.
 const VIEWED: &str = "[dashboard]\nauth = \"token\"\ntoken = { actor = \"access:viewer\" }\n";
 /// The token.
-const VIEWER: &str = "a-viewers-token";
+const VIEWER: &str = "a-viewers-token-of-tests";
 
 #[test]
 fn service_demonstrates_and_serves_until_stopped() {
