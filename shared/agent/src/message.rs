@@ -155,7 +155,7 @@ pub enum StopReason {
     ToolUse,
     /// It hit its output limit.
     MaxTokens,
-    /// It declined, for this reason if the provider gives one apart from the answer.
+    /// It declined; the reason is set if the provider sends it apart from the answer.
     Refusal(Option<String>),
     /// The provider wants the same turn continued (a paused server tool).
     PauseTurn,

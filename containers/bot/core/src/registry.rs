@@ -268,4 +268,4 @@ pub(crate) fn is_token(token: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

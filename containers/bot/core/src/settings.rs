@@ -85,11 +85,11 @@ pub struct MoneyCaps {
     pub day: Option<u64>,
 }
 
-/// Default window of a model: the smallest of the current models of the vendors but Anthropic.
+/// Default model window: the smallest among current models, except Anthropic's.
 const WINDOW_TOKENS: u64 = 128_000;
-/// Default window of a model of Anthropic: the smallest of its current models.
+/// Default model window at Anthropic: the smallest among current models.
 const ANTHROPIC_WINDOW_TOKENS: u64 = 200_000;
-/// The provider with models of this window.
+/// The provider for which that default holds.
 const ANTHROPIC: &str = "anthropic";
 
 impl Settings {

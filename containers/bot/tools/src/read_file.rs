@@ -1,6 +1,6 @@
 //! `read_file`: shows a text file, an image or a PDF of the workspace.
 
-use ars_agent::{ToolContent, ToolSpec};
+use ars_agent::{ToolContent, ToolSpec, context::is_oversized};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
@@ -118,27 +118,24 @@ fn numbered(text: &str, (first, column): (usize, usize), limit: usize) -> String
     let mut shown = String::new();
     let mut last = first - 1;
     for (index, line) in text.lines().enumerate().skip(first - 1).take(limit) {
-        let from = if index + 1 == first { column } else { 1 };
+        let number = index + 1;
+        let from = if number == first { column } else { 1 };
         let rest = line.char_indices().nth(from - 1).map_or("", |(at, _)| &line[at..]);
-        if shown.len() + rest.len() <= MAX_SHOWN_CHARS {
-            shown.push_str(&format!("{:>5}\t{rest}\n", index + 1));
-            last = index + 1;
-            continue;
+        if !shown.is_empty() && shown.len() + rest.len() > MAX_SHOWN_CHARS {
+            break;
         }
         // A line that is too long on its own is shown in pieces.
-        if shown.is_empty() {
-            let (piece, to) = piece(rest, from);
-            let chars = line.chars().count();
-            shown = format!(
-                "{:>5}\t{piece}\n[characters {from} to {to} of {chars} of line {}; go on with offset {} and column {}]",
-                index + 1,
-                index + 1,
-                index + 1,
+        if is_oversized(rest, MAX_SHOWN_CHARS) {
+            let piece: String = rest.chars().take(MAX_SHOWN_CHARS).collect();
+            let (to, chars) = (from + MAX_SHOWN_CHARS - 1, line.chars().count());
+            return format!(
+                "{number:>5}\t{piece}\n[characters {from} to {to} of {chars} of line {number}; go on with offset \
+                 {number} and column {}]",
                 to + 1,
             );
-            return shown;
         }
-        break;
+        shown.push_str(&format!("{number:>5}\t{rest}\n"));
+        last = number;
     }
     if shown.is_empty() {
         return format!("(the file has only {total} lines)");
@@ -147,13 +144,6 @@ fn numbered(text: &str, (first, column): (usize, usize), limit: usize) -> String
         shown.push_str(&format!("[lines {first} to {last} of {total}; go on with offset {}]", last + 1));
     }
     shown
-}
-
-/// Returns the start of a long line that begins at this character, and the last character of it.
-fn piece(rest: &str, from: usize) -> (&str, usize) {
-    let chars = rest.char_indices().take(MAX_SHOWN_CHARS);
-    let (count, end) = chars.fold((0, 0), |(count, _), (at, letter)| (count + 1, at + letter.len_utf8()));
-    (&rest[..end], from + count - 1)
 }
 
 #[cfg(test)]
@@ -227,6 +217,8 @@ mod tests {
             column = next.trim_end_matches(']').parse().unwrap();
         }
         assert_eq!(read, line);
+        let fits = "é".repeat(MAX_SHOWN_CHARS);
+        assert_eq!(numbered(&fits, (1, 1), 1), format!("    1\t{fits}\n"));
         assert_eq!(numbered(&text, (1, 999_999), 9), "    1\t\n    2\tlast\n");
     }
 

@@ -1,6 +1,6 @@
 //! Reduces a command's output to what a terminal would show.
 //!
-//! Codes go, and of each line the last state stays. Not here: movements between lines, which stay as printed.
+//! Removes codes and keeps the last state of each line. Not here: movements between lines, which stay as printed.
 
 use anstyle_parse::{Params, Parser, Perform, Utf8Parser};
 
@@ -15,10 +15,10 @@ pub(super) fn plain(text: &str) -> Option<String> {
             shown.push_str(line);
             continue;
         }
-        // The line's end stays as it is, because it may be that of a file.
+        // The command may print a file, whose line ends stay.
         let content = line.trim_end_matches(['\r', '\n']);
         let mut screen = Line::default();
-        // A parser of its own, so that a code without an end takes no more than its line.
+        // A new parser for each line, so that a code without an end hides one line at most.
         let mut parser = Parser::<Utf8Parser>::new();
         content.bytes().for_each(|byte| parser.advance(&mut screen, byte));
         shown.extend(screen.letters);
@@ -27,14 +27,14 @@ pub(super) fn plain(text: &str) -> Option<String> {
     Some(shown)
 }
 
-/// Whether a line has no control characters but tabs and its end.
+/// Returns whether a line has no control characters except tabs and the line end.
 fn is_plain(line: &str) -> bool {
     let content = line.strip_suffix('\n').unwrap_or(line);
     let content = content.strip_suffix('\r').unwrap_or(content);
     content.bytes().all(|byte| byte == b'\t' || !byte.is_ascii_control())
 }
 
-/// One line of a terminal.
+/// A terminal line while it is printed.
 #[derive(Default)]
 struct Line {
     letters: Vec<char>,

@@ -237,9 +237,9 @@ impl Conversation {
         dropped + self.trim_history(size, target)
     }
 
-    /// Leaves out the images and documents of the newest turn that has any. Returns how many.
+    /// Leaves out the images and documents in the newest turn that has any. Returns how many.
     ///
-    /// The model's API accepted those of earlier turns before.
+    /// The model's API accepted earlier files before.
     pub(crate) fn leave_out_files(&mut self) -> usize {
         let head = self.head();
         for (index, turn) in self.shown.iter_mut().enumerate().rev() {

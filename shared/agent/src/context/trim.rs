@@ -1,7 +1,6 @@
-//! Replaces parts of a turn by a line.
+//! Replaces outputs that take too much room, and files that the model's API rejects, by a line.
 //!
-//! These are outputs that take too much room, and files that the model's API rejects. Deterministic and idempotent, so a
-//! resume drops the same.
+//! Deterministic and idempotent, so a resume drops the same.
 
 use super::estimate;
 use crate::{Part, ToolContent, Turn};
@@ -24,7 +23,7 @@ pub(super) fn drop_outputs(turn: &mut Turn) -> usize {
     dropped
 }
 
-/// Puts a line in the place of each image and document of a turn. Returns how many.
+/// Replaces each image and document in a turn by a line. Returns how many.
 pub(super) fn leave_out_files(turn: &mut Turn) -> usize {
     let mut left_out = 0;
     for part in &mut turn.parts {

@@ -6,9 +6,9 @@ use super::protocol::ToolCall;
 
 /// Most characters of an error.
 const ERROR_CHARS: usize = 200;
-/// Most characters of a refusal's reason.
+/// Most characters shown from a refusal's reason.
 const REASON_CHARS: usize = 1_000;
-/// The notice of a refusal.
+/// Notice that the model refused.
 const DECLINED: &str = "⚠️ The model declined to go on with this request.";
 
 /// Returns the answer of a run that the model ended, never empty.

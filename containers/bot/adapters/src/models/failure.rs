@@ -27,8 +27,7 @@ const TOO_LONG: [&str; 6] = [
 ];
 
 /// Phrases of vendors for an image or a document that they cannot read.
-/// A run without files fails with either kind.
-const OF_A_FILE: [&str; 5] = ["image", "document", "pdf", "multimodal", "media type"];
+const BAD_FILE: [&str; 5] = ["image", ".document.", "pdf", "multimodal", "media type"];
 
 /// Converts an error response.
 pub(super) fn refused(status: StatusCode, headers: &HeaderMap, body: &str) -> ModelError {
@@ -139,7 +138,7 @@ impl ErrorBody {
                 let text = self.message.to_lowercase();
                 if TOO_LONG.iter().any(|words| text.contains(words)) {
                     ModelErrorKind::ContextTooLong
-                } else if OF_A_FILE.iter().any(|words| text.contains(words)) {
+                } else if status != Some(404) && BAD_FILE.iter().any(|words| text.contains(words)) {
                     ModelErrorKind::FileRejected
                 } else {
                     ModelErrorKind::Invalid
@@ -185,6 +184,8 @@ mod tests {
             (400, "invalid_request_error", "messages: bad", K::Invalid),
             (400, "invalid_request_error", "The PDF specified was not valid", K::FileRejected),
             (404, "not_found_error", "model: x", K::Invalid),
+            (404, "model_not_found", "no model gpt-image-1", K::Invalid),
+            (400, "invalid_request_error", "unknown field, see the documentation", K::Invalid),
             (302, "", "", K::Invalid),
             (500, "api_error", "", K::Failed),
             (504, "timeout_error", "", K::Failed),

@@ -2,7 +2,7 @@
 //!
 //! `cap-std` resolves every path, on Linux in the kernel (`openat2` with `RESOLVE_BENEATH`): a symlink or `..` that
 //! leads out is rejected at the moment of opening, so no race can swap one in afterwards. Symlinks that stay inside are
-//! followed; writing through one replaces or makes its target, not the link.
+//! followed; a write replaces or creates the target and keeps the link.
 
 use std::{
     ffi::OsStr,
@@ -47,7 +47,7 @@ impl Files {
         &self.dir
     }
 
-    /// Returns whether the owner has its rights in the tree's own folder and in git's.
+    /// Returns whether the owner may read, change and enter the tree's folder and git's folder.
     pub(super) fn are_usable(&self) -> bool {
         let has_rights = |mode: u32| mode & OWNERS_RIGHTS == OWNERS_RIGHTS;
         let own = self.dir.dir_metadata().is_ok_and(|tree| has_rights(tree.permissions().mode()));

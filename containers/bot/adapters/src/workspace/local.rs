@@ -97,7 +97,7 @@ impl LocalWorkspace {
         }
     }
 
-    /// Gives the owner its rights in the tree back, if a command took them away.
+    /// Restores the owner's rights in the tree if a command removed them.
     async fn be_usable(&self) -> Result<(), WorkspaceError> {
         if self.files.are_usable() { Ok(()) } else { rights::restore(&self.programs, &self.place).await }
     }

@@ -1,6 +1,6 @@
-//! The owner's rights in a tree, which a command can take away from its own files.
+//! Restores the owner's rights in a tree, which a command can remove.
 //!
-//! Without them no command could start there again, not even one that gives them back.
+//! Without them no later command could start there, not even to restore them.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use rustix::{
 
 use super::{in_use::InUse, programs::Programs, tool};
 
-/// Gives the owner of a tree its rights back, in a program that is confined to the workspace.
+/// Restores the owner's rights in a tree, by a program that is confined to the workspace.
 pub(super) async fn restore(programs: &Programs, place: &Path) -> Result<(), WorkspaceError> {
     tracing::info!(place = %place.display(), "the rights of a tree were taken away, and are given back");
     tool::run(programs, "chmod", place, &["-R", "u+rwX", "--", "tree"]).await.map(drop)

@@ -1,4 +1,4 @@
-//! Runs a program of the machine on a whole workspace: measures, repairs or removes it.
+//! Runs programs that measure, repair or remove a whole workspace.
 
 use std::{path::Path, time::Duration};
 

@@ -91,8 +91,8 @@ impl FlushCursor {
 
     /// Aborts the driver here, because another generation owns the run.
     ///
-    /// An unconfirmed run continues without the ledger. For a run that has left, the answer is one to a flush that was
-    /// on its way.
+    /// An unconfirmed run continues without the ledger. After a run has left, a flush that was under way reports it as
+    /// unknown.
     pub(super) fn fence_out(&self) {
         if !self.is_confirmed() || self.left.load(Ordering::Acquire) {
             return;
@@ -111,5 +111,27 @@ impl FlushCursor {
     /// Completes when another generation owns the run.
     pub(super) async fn fenced(&self) {
         self.fenced.cancelled().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ars_types::Generation;
+
+    use super::*;
+    use crate::registry::tests::running;
+
+    #[test]
+    fn run_that_has_left_is_not_fenced_out() {
+        for has_left in [false, true] {
+            let (_world, run) = running();
+            let owner = Owner { run_id: run.id().clone(), generation: Generation::parse("g1").unwrap() };
+            let cursor = FlushCursor::new(owner, run.feed(), Mailbox::default(), 0);
+            if has_left {
+                cursor.leave();
+            }
+            cursor.fence_out();
+            assert_eq!((cursor.is_fenced(), run.stops().hard.is_cancelled()), (!has_left, !has_left));
+        }
     }
 }

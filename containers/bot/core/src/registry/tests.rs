@@ -17,7 +17,7 @@ impl Clock for ManualClock {
     }
 }
 
-struct World {
+pub(crate) struct World {
     clock: Arc<ManualClock>,
     registry: Registry,
 }
@@ -43,7 +43,7 @@ fn facts() -> RunFacts {
 }
 
 /// A world with a run.
-fn running() -> (World, RunHandle) {
+pub(crate) fn running() -> (World, RunHandle) {
     let world = world();
     let run = world.registry.create(world.registry.mint(), facts()).unwrap();
     (world, run)

@@ -32,7 +32,7 @@ use crate::error::ModelSetupError;
 /// The default address of the API.
 pub(in crate::models) const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 
-/// Bytes of a refusal after which no more is kept. Its reader sees less.
+/// Bytes after which no more refusal text is kept. The requester sees fewer.
 const REFUSAL_BYTES: usize = 16 << 10;
 
 /// A client of OpenAI or of one compatible server.
@@ -148,7 +148,7 @@ impl ModelClient for OpenAi {
     }
 }
 
-/// Appends what an event says of a refusal. genai reads answers only.
+/// Appends an event's refusal text, which genai drops.
 fn extend_refusal(refusal: &mut String, event: &str) {
     if !event.contains("\"refusal\"") || refusal.len() >= REFUSAL_BYTES {
         return;
