@@ -58,6 +58,8 @@ pub struct Loop {
     sent: u64,
     /// Number of consecutive calls that were too long for the model.
     too_long: u32,
+    /// Number of consecutive calls that were rejected for a file.
+    files_rejected: u32,
     compacting: Option<Compacting>,
     is_over: bool,
 }
@@ -122,6 +124,7 @@ impl Loop {
             purpose: Purpose::Answer,
             sent: 0,
             too_long: 0,
+            files_rejected: 0,
             compacting: None,
             is_over: false,
         }

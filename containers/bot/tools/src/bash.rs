@@ -110,9 +110,13 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     for refused in &outcome.refused {
         (context.run.publish)(EventBody::note(NoteKind::EgressRefused, refused.to_string()));
     }
-    // Codes between its letters can hide a secret until they are removed.
-    let plain = terminal::plain(&outcome.output).map(context.run.hide);
-    let raw = plain.map(|plain| std::mem::replace(&mut outcome.output, plain));
+    let mut raw = None;
+    if let Some(plain) = terminal::plain(&outcome.output) {
+        let hidden = (context.run.hide)(plain.clone());
+        // Codes between its letters hid a secret in the raw text, which is cut before it is searched again.
+        let has_secret = hidden != plain;
+        raw = Some(std::mem::replace(&mut outcome.output, hidden)).filter(|_| !has_secret);
+    }
     let kept = match is_oversized(&outcome.output, OUTPUT_CHARS) {
         // Best effort: without the file the model still sees both ends.
         true => workspace.keep_output(&outcome.output).await.ok(),
@@ -120,7 +124,8 @@ async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, Tool
     };
     let mut output = describe(&outcome, timeout, kept.as_deref());
     if let Some(raw) = raw {
-        output.raw = Some(describe_text(&ExecOutcome { output: raw, ..outcome }, timeout, None));
+        let raw = ExecOutcome { output: terminal::every_state(&raw), ..outcome };
+        output.raw = Some(describe_text(&raw, timeout, None));
     }
     Ok(output)
 }

@@ -1,6 +1,6 @@
 //! Reduces a command's output to what a terminal would show.
 //!
-//! Removes codes and keeps the last state of each line. Not here: movements between lines, which stay as printed.
+//! Removes codes and keeps the last state of each line. Not here: movements between lines, which are left out.
 
 use anstyle_parse::{Params, Parser, Perform, Utf8Parser};
 
@@ -20,18 +20,33 @@ pub(super) fn plain(text: &str) -> Option<String> {
         let mut screen = Line::default();
         // A new parser for each line, so that a code without an end hides one line at most.
         let mut parser = Parser::<Utf8Parser>::new();
-        content.bytes().for_each(|byte| parser.advance(&mut screen, byte));
+        content.chars().for_each(|letter| match letter {
+            // Each is another form of a code that begins with Escape.
+            '\u{80}'..='\u{9f}' => {
+                [0x1b, letter as u8 - 0x40].into_iter().for_each(|byte| parser.advance(&mut screen, byte));
+            }
+            _ => letter.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| parser.advance(&mut screen, byte)),
+        });
         shown.extend(screen.letters);
         shown.push_str(&line[content.len()..]);
     }
     Some(shown)
 }
 
+/// Returns the text with each redrawn state of a line as a line of its own.
+pub(super) fn every_state(text: &str) -> String {
+    let lines = text.split_inclusive('\n').map(|line| {
+        let content = line.trim_end_matches(['\r', '\n']);
+        content.replace('\r', "\n") + &line[content.len()..]
+    });
+    lines.collect()
+}
+
 /// Returns whether a line has no control characters except tabs and the line end.
 fn is_plain(line: &str) -> bool {
     let content = line.strip_suffix('\n').unwrap_or(line);
     let content = content.strip_suffix('\r').unwrap_or(content);
-    content.bytes().all(|byte| byte == b'\t' || !byte.is_ascii_control())
+    !content.contains(|letter: char| letter.is_control() && letter != '\t')
 }
 
 /// A terminal line while it is printed.
@@ -48,6 +63,14 @@ impl Line {
             None => self.letters.push(letter),
         }
         self.column += 1;
+    }
+
+    /// Moves to a column. A gap behind the text is one space, whatever its width: a few bytes must not become thousands.
+    fn go_to(&mut self, column: usize) {
+        if column > self.letters.len() {
+            self.letters.push(' ');
+        }
+        self.column = column.min(self.letters.len());
     }
 }
 
@@ -67,13 +90,17 @@ impl Perform for Line {
 
     fn csi_dispatch(&mut self, params: &Params, _intermediates: &[u8], _ignore: bool, action: u8) {
         let part = params.iter().next().and_then(|values| values.first()).copied().unwrap_or_default();
-        match (action, part) {
+        let count = usize::from(part);
+        match (action, count) {
             (b'K', 0) => self.letters.truncate(self.column),
+            (b'K', 1) => self.letters.iter_mut().take(self.column + 1).for_each(|letter| *letter = ' '),
             (b'K', 2) => {
                 self.letters.truncate(self.column);
                 self.letters.fill(' ');
             }
-            (b'G', _) => self.column = usize::from(part).saturating_sub(1).min(self.letters.len()),
+            (b'C', _) => self.go_to(self.column + count.max(1)),
+            (b'D', _) => self.go_to(self.column.saturating_sub(count.max(1))),
+            (b'G', _) => self.go_to(count.saturating_sub(1)),
             _ => {}
         }
     }
@@ -96,6 +123,9 @@ mod tests {
             ("x\u{1b}]8;;http://a\u{1b}\\link\u{1b}]8;;\u{1b}\\\r\n", "xlink\r\n"),
             ("\u{1b}]never ended\nnext\n", "\nnext\n"),
             ("größe\u{7} \u{1b}[1m文\u{1b}[m", "größe 文"),
+            ("name\u{1b}[60Cvalue", "name value"),
+            ("abcd\u{1b}[2Dx\u{1b}[1K!", "   !"),
+            ("\u{9b}31mred\u{9b}0m", "red"),
             ("half a code \u{1b}[3", "half a code "),
             ("a\rb\r\r\n", "b\r\r\n"),
         ] {

@@ -74,9 +74,12 @@ impl Workspace for Memory {
         drop(self.files(request.command)?);
         self.commands.lock().unwrap().push((request.command.to_owned(), request.timeout));
         let exit_code = request.command.strip_prefix("exit ").map_or(0, |code| code.parse().unwrap());
-        // `flood` prints a long output, any other command a word.
-        let flood = || format!("first{}last", "é".repeat(40_000));
-        let output = if request.command == "flood" { flood() } else { "said\n".into() };
+        // `flood` prints a long output, `print X` this text, and any other command a word.
+        let output = match request.command.strip_prefix("print ") {
+            Some(text) => text.to_owned(),
+            None if request.command == "flood" => format!("first{}last", "é".repeat(40_000)),
+            None => "said\n".into(),
+        };
         Ok(ExecOutcome { exit_code, output, truncated: false, ..ExecOutcome::default() })
     }
 
@@ -280,6 +283,21 @@ async fn bash_reports_exit_code_and_timeout() {
     let timeouts: Vec<_> =
         memory.commands.lock().unwrap().iter().map(|(_, timeout)| timeout.as_secs()).collect();
     assert_eq!(timeouts, [1, 300]);
+}
+
+#[tokio::test]
+async fn people_see_what_the_model_is_spared() {
+    let memory = Memory::default();
+    let progress = call(&memory, "bash", json!({"command": "print 1%\r2%\r\n\u{1b}[1mdone\u{1b}[m"})).await;
+    assert_eq!(said(&progress), "2%\r\ndone");
+    assert_eq!(progress.raw.as_deref(), Some("1%\n2%\r\n\u{1b}[1mdone\u{1b}[m"));
+
+    let cancel = CancellationToken::new();
+    let hide = |text: String| text.replace("secret", "…");
+    let run = RunFacilities { hide: &hide, ..RunFacilities::bare("coding") };
+    let context = ToolContext { workspace: Some(&memory), run, ..bare(&cancel) };
+    let split = tool("bash").run(context, &json!({"command": "print sec\u{1b}[0mret"})).await;
+    assert_eq!((said(&split), split.raw.as_deref()), ("…", None));
 }
 
 #[tokio::test]

@@ -237,12 +237,16 @@ impl Conversation {
         dropped + self.trim_history(size, target)
     }
 
-    /// Leaves out the images and documents in the newest turn that has any. Returns how many.
+    /// Leaves out the images and documents in the newest `turns` that have any. Returns how many.
     ///
     /// The model's API accepted earlier files before.
-    pub(crate) fn leave_out_files(&mut self) -> usize {
+    pub(crate) fn leave_out_files(&mut self, mut turns: usize) -> usize {
         let head = self.head();
+        let mut total = 0;
         for (index, turn) in self.shown.iter_mut().enumerate().rev() {
+            if turns == 0 {
+                break;
+            }
             let left_out = trim::leave_out_files(turn);
             if left_out > 0 {
                 let (first, offset) = if index < head {
@@ -251,10 +255,11 @@ impl Conversation {
                     (self.shape.kept_from, index - head)
                 };
                 self.shape.files_left_out.insert(first + offset as u64);
-                return left_out;
+                total += left_out;
+                turns -= 1;
             }
         }
-        0
+        total
     }
 
     /// Drops earlier turns of the thread. Vendors require a conversation to begin with a user's turn.

@@ -79,8 +79,37 @@ fn resumed_conversation_lacks_the_same_files() {
     whole.push(Turn { role: Role::User, parts: [results(0, 9), vec![image()]].concat() });
     conversation.results(whole.last().unwrap().parts.clone());
     for left in [1, 1, 0] {
-        assert_eq!(conversation.leave_out_files(), left);
+        assert_eq!(conversation.leave_out_files(1), left);
         let resumed = Conversation::restore(whole.clone(), conversation.shape().clone());
+        assert_eq!(resumed.shown(), conversation.shown());
+    }
+}
+
+#[test]
+fn files_left_out_before_and_after_dropped_outputs_are_the_same_to_a_resume() {
+    let image = || ToolContent::Image { media_type: "image/png".into(), data: "A".repeat(9_000) };
+    let steered = || Part::Image { media_type: "image/png".into(), data: "AAAA".into() };
+    for first_trimmed in [true, false] {
+        let (mut whole, _) = after(1, &[]);
+        let mut conversation = Conversation::new(whole.clone());
+        let shown = Part::ToolResult { call_id: "c0".into(), ok: true, content: vec![image()] };
+        for turn in [calls(0), Turn { role: Role::User, parts: vec![shown, steered()] }] {
+            match turn.role {
+                Role::User => conversation.results(turn.parts.clone()),
+                Role::Assistant => conversation.answer(turn.parts.clone()),
+            };
+            whole.push(turn);
+        }
+        for trims in [first_trimmed, !first_trimmed] {
+            if trims {
+                conversation.trim(0)
+            } else {
+                conversation.leave_out_files(1)
+            };
+        }
+        let said = format!("{:?}", conversation.shown());
+        assert!(said.contains("0 characters and 1 file(s), was") && said.contains("png) was here"), "{said}");
+        let resumed = Conversation::restore(whole, conversation.shape().clone());
         assert_eq!(resumed.shown(), conversation.shown());
     }
 }

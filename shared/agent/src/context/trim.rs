@@ -1,6 +1,6 @@
 //! Replaces outputs that take too much room, and files that the model's API rejects, by a line.
 //!
-//! Deterministic and idempotent, so a resume drops the same.
+//! Deterministic, idempotent, and the same in either order, so a resume drops the same.
 
 use super::estimate;
 use crate::{Part, ToolContent, Turn};
@@ -13,7 +13,7 @@ pub(super) fn drop_outputs(turn: &mut Turn) -> usize {
     let mut dropped = 0;
     for part in &mut turn.parts {
         if let Part::ToolResult { content, .. } = part
-            && estimate::content(content) > KEPT_TOKENS
+            && (estimate::content(content) > KEPT_TOKENS || content.iter().any(is_rejected))
         {
             let text = stand_in(content);
             *content = vec![ToolContent::Text { text }];
@@ -49,17 +49,25 @@ pub(super) fn leave_out_files(turn: &mut Turn) -> usize {
     left_out
 }
 
+/// The start of the line in place of a rejected file.
+const REJECTED: &str = "[Note from the service: a file (";
+
 fn rejected(media_type: &str) -> String {
     format!(
-        "[Note from the service: a file ({media_type}) was here. The model's API rejected the request with it, so it is \
-         left out. It may be damaged or too large.]"
+        "{REJECTED}{media_type}) was here. The model's API rejected the request with it, so it is left out. It may be \
+         damaged or too large.]"
     )
+}
+
+fn is_rejected(piece: &ToolContent) -> bool {
+    matches!(piece, ToolContent::Text { text } if text.starts_with(REJECTED))
 }
 
 fn stand_in(content: &[ToolContent]) -> String {
     let (mut chars, mut files) = (0, 0);
     for piece in content {
         match piece {
+            _ if is_rejected(piece) => files += 1,
             ToolContent::Text { text } => chars += text.chars().count(),
             ToolContent::Image { .. } | ToolContent::Document { .. } => files += 1,
         }

@@ -34,6 +34,7 @@ impl Loop {
     pub(super) fn model_answered(&mut self, turn: ModelTurn, now: UnixMillis) -> Vec<Action> {
         self.spend(turn.usage);
         self.too_long = 0;
+        self.files_rejected = 0;
         if self.purpose == Purpose::Compact {
             return self.summed_up(&turn, now);
         }

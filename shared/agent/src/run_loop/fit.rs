@@ -22,6 +22,8 @@ const SUMMARY_CALL_MS: i64 = 3 * 60_000;
 const TRIM_PERCENT: u64 = 75;
 /// Consecutive calls that may be too long before the run ends.
 const TOO_LONG: u32 = 3;
+/// Consecutive calls that may be rejected for a file before all files are left out.
+const FILES_REJECTED: u32 = 3;
 /// Model calls between a failed summary and the next attempt: each sends the whole conversation.
 const SUMMARY_AGAIN_AFTER: u32 = 8;
 
@@ -134,17 +136,18 @@ impl Loop {
         }
     }
 
-    /// Repeats a call that was rejected for an image or a document, without the newest ones.
+    /// Repeats a call that was rejected for an image or a document, without the newest ones, and finally without any.
     pub(super) fn file_rejected(&mut self, reason: String, now: UnixMillis) -> Vec<Action> {
         if self.purpose == Purpose::Compact {
             return self.not_summed_up(now);
         }
-        let left_out = self.conversation.leave_out_files();
+        self.files_rejected += 1;
+        let turns = if self.files_rejected < FILES_REJECTED { 1 } else { usize::MAX };
+        let left_out = self.conversation.leave_out_files(turns);
         if left_out == 0 {
             return self.model_failed(Some(reason), now);
         }
-        let mut actions =
-            vec![compacted(format!("{left_out} files were left out, because the model's API rejected them"))];
+        let mut actions = vec![compacted(format!("{left_out} file(s) were left out: {reason}"))];
         match (self.saved.closing.is_some(), self.must_close(now)) {
             (true, _) => actions.push(self.call(Purpose::Close, CLOSING_CALL_MS)),
             (false, Some(why)) => actions.extend(self.close(why)),

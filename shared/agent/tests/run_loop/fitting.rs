@@ -164,18 +164,23 @@ fn rejected_file_is_left_out_and_the_run_goes_on() {
         }
         other => other,
     };
-    play(&mut run, [asks(&["read_file"]), shows("good"), asks(&["read_file"]), shows("bad")]);
+    for name in ["oldest", "old", "good", "bad"] {
+        play(&mut run, [asks(&["read_file"]), shows(name)]);
+    }
     let images = |run: &Loop| {
         let said: Vec<String> = run.turns().iter().map(|turn| format!("{turn:?}")).collect();
         (said.concat().matches("data: \"AAAA\"").count(), said.concat().contains("image/png) was here"))
     };
-    assert_eq!(images(&run), (2, false));
+    assert_eq!(images(&run), (4, false));
     let actions = run.step(Input::FileRejected("cannot read it".into()), START);
     assert_eq!(notes(&actions), [NoteKind::Compacted]);
+    assert!(format!("{actions:?}").contains("1 file(s) were left out: cannot read it"), "{actions:?}");
     assert!(is_call(&actions, Purpose::Answer) && is_paired(run.turns()));
-    assert_eq!(images(&run), (1, true), "the newest alone was not accepted before");
-    run.step(Input::FileRejected("cannot read it".into()), START);
-    assert_eq!(images(&run), (0, true));
+    assert_eq!(images(&run), (3, true), "the newest alone was not accepted before");
+    for (left, why) in [(2, "one by one"), (0, "the run does not try every file")] {
+        run.step(Input::FileRejected("cannot read it".into()), START);
+        assert_eq!(images(&run), (left, true), "{why}");
+    }
     let actions = run.step(Input::FileRejected("cannot read it".into()), START);
     assert_eq!((status(&actions), answer(&actions)), (RunStatus::Failed, "cannot read it"));
 }
