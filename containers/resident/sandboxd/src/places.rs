@@ -5,14 +5,17 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    fs::File,
-    os::fd::OwnedFd,
+    fs::{self, File, Permissions},
+    os::{
+        fd::{AsRawFd as _, OwnedFd},
+        unix::fs::PermissionsExt as _,
+    },
     path::{Component, Path, PathBuf},
 };
 
 use ars_resident::layout::{HOMES, OPS, THREADS, WORKSPACE};
 use cap_std::fs::Dir;
-use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+use rustix::fs::{Mode, OFlags, ResolveFlags, fstat, openat2};
 
 use crate::failure::{Context as _, Result, invalid};
 
@@ -67,6 +70,22 @@ impl Places {
         open_beneath(root, rest).context(path)
     }
 
+    /// Opens the folder of a command. Its owner gets the rights back that an earlier command removed, without which no
+    /// command could start there. A link anywhere in its path is refused.
+    pub(crate) fn open_usable_dir(&self, path: &str) -> Result<OwnedFd> {
+        let (base, rest) = self.split(path)?;
+        let root = if base == self.root { &self.root_fd } else { &self.homes_fd };
+        let folder = open_with(root, &rest, OFlags::PATH).context(path)?;
+        let mode = fstat(&folder).context(path)?.st_mode;
+        if mode & Mode::RWXU.bits() != Mode::RWXU.bits() {
+            // A mode cannot be set by a descriptor that only names the folder.
+            let named = format!("/proc/self/fd/{}", folder.as_raw_fd());
+            let whole = mode & Mode::all().bits() | Mode::RWXU.bits();
+            fs::set_permissions(named, Permissions::from_mode(whole)).context(path)?;
+        }
+        self.open_dir(path)
+    }
+
     /// Opens the folder of a path, and returns its last component.
     pub(crate) fn parent(&self, path: &str) -> Result<(OwnedFd, OsString)> {
         self.split(path)?;
@@ -116,7 +135,11 @@ impl Places {
 
 /// Opens a folder beneath another one, without links.
 pub(crate) fn open_beneath(base: &OwnedFd, rest: &Path) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+    open_with(base, rest, OFlags::RDONLY)
+}
+
+fn open_with(base: &OwnedFd, rest: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    let flags = flags | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     openat2(base, rest, flags, Mode::empty(), resolve)
 }

@@ -39,8 +39,8 @@ async fn has_hidden_files(git: &Git<'_>) -> Result<bool, WorkspaceError> {
 }
 
 async fn prints_nothing(git: &Git<'_>, arguments: &[&str]) -> Result<bool, WorkspaceError> {
-    let answer = git.run(git.inside(arguments), CHECK).await?.succeeded()?;
-    Ok(answer.output.is_empty() && answer.dropped == 0)
+    let answer = git.run_on_all(|| git.inside(arguments), CHECK).await?.succeeded()?;
+    Ok(answer.output.is_empty() && answer.dropped == 0 && !answer.is_denied())
 }
 
 /// Returns whether the repository has further worktrees. The checks do not see their changes.

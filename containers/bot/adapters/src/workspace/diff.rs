@@ -34,9 +34,12 @@ pub(super) async fn since(git: &Git<'_>, base: Option<&str>) -> Result<String, W
     let own = git.place.join("tree/.git");
     let exclude = format!("core.excludesFile={}", own.join("info/exclude").display());
     let call = async |arguments: &[&str], limits| {
-        let mut program = git.with_repository(reader, &[&["-c", exclude.as_str()], arguments].concat());
-        program.command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", own.join("objects"));
-        git.run(program, limits).await
+        let program = || {
+            let mut program = git.with_repository(reader, &[&["-c", exclude.as_str()], arguments].concat());
+            program.command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", own.join("objects"));
+            program
+        };
+        git.run_on_all(program, limits).await
     };
     let head = git.head().await?;
     // From the tree's current commit, so that committed files are included even if they match an ignore rule.

@@ -47,14 +47,16 @@ impl Files {
         &self.dir
     }
 
-    /// Returns whether the owner may read, change and enter the tree's folder and git's folder.
+    /// Returns whether the owner may read, change and enter the tree's folder and those that git always needs.
     pub(super) fn are_usable(&self) -> bool {
         let has_rights = |mode: u32| mode & OWNERS_RIGHTS == OWNERS_RIGHTS;
         let own = self.dir.dir_metadata().is_ok_and(|tree| has_rights(tree.permissions().mode()));
-        own && match self.dir.symlink_metadata(".git") {
-            Ok(git) => !git.is_dir() || has_rights(git.permissions().mode()),
-            Err(error) => error.kind() == io::ErrorKind::NotFound,
-        }
+        own && [".git", ".git/objects", ".git/refs"].into_iter().all(|name| {
+            match self.dir.symlink_metadata(name) {
+                Ok(found) => !found.is_dir() || has_rights(found.permissions().mode()),
+                Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+            }
+        })
     }
 
     /// Returns a caller's path relative to the tree. Absolute paths are accepted inside the tree only.

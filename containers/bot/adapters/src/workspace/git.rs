@@ -11,7 +11,8 @@ use ars_bot_ports::WorkspaceError;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    capture::Capture, credentials::Credentials, process, programs::Programs, programs::Script, start::Program,
+    capture::Capture, credentials::Credentials, process, programs::Programs, programs::Script, rights,
+    start::Program,
 };
 use crate::{logins::without_userinfo, sandbox::RunGroup};
 
@@ -37,6 +38,8 @@ pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 const WORDS_LIMIT: usize = 8 << 10;
 /// Lines of git's output that an error quotes.
 const QUOTED_LINES: usize = 4;
+/// Ends a line about a file or folder that git may not read.
+const DENIED: &str = ": Permission denied";
 /// Begins a line of the other side.
 const REMOTE_MARK: &str = "remote: ";
 /// Most characters of them.
@@ -148,6 +151,21 @@ impl Git<'_> {
         self.run_with(program, None, limits).await
     }
 
+    /// Runs a call that reads all files of the tree. Git skips folders that it may not read, so the owner's rights in the
+    /// tree are restored if there are any, and the call runs again.
+    pub(super) async fn run_on_all(
+        &self,
+        call: impl Fn() -> Program,
+        limits: Limits,
+    ) -> Result<GitOutput, WorkspaceError> {
+        let answer = self.run(call(), limits).await?;
+        if !answer.is_denied() {
+            return Ok(answer);
+        }
+        rights::restore(self.programs, self.place).await?;
+        self.run(call(), limits).await
+    }
+
     /// Runs a call that may request these credentials.
     pub(super) async fn run_with(
         &self,
@@ -209,6 +227,11 @@ impl GitOutput {
             return Ok(self);
         }
         Err(WorkspaceError::Infra(format!("git: {}", self.own_words())))
+    }
+
+    /// Returns whether git may not read a file or folder.
+    pub(super) fn is_denied(&self) -> bool {
+        self.errors.lines().any(|line| line.ends_with(DENIED))
     }
 
     /// Returns git's last lines: bounded, on one line, without credentials in URLs.

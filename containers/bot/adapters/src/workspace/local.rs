@@ -99,7 +99,14 @@ impl LocalWorkspace {
 
     /// Restores the owner's rights in the tree if a command removed them.
     async fn be_usable(&self) -> Result<(), WorkspaceError> {
-        if self.files.are_usable() { Ok(()) } else { rights::restore(&self.programs, &self.place).await }
+        if self.files.are_usable() {
+            return Ok(());
+        }
+        rights::restore(&self.programs, &self.place).await?;
+        match self.files.are_usable() {
+            true => Ok(()),
+            false => Err(WorkspaceError::Refused(UNUSABLE.into())),
+        }
     }
 
     async fn blocking<T: Send + 'static>(
@@ -113,6 +120,9 @@ impl LocalWorkspace {
     }
 }
 
+/// The answer when the rights in a tree cannot be restored.
+const UNUSABLE: &str =
+    "the owner has no rights in the folder of the tree or of git, and they cannot be given back";
 /// Longest argument of a program, which the kernel limits to 128 KiB with its end.
 const ARGUMENT_BYTES_MAX: usize = (128 << 10) - 1;
 /// Runs a command that is in several arguments, as if it were in one.

@@ -34,7 +34,7 @@ pub(super) async fn from_git(git: &Git<'_>, within: &Path) -> Result<Option<Name
         arguments.push(within.as_os_str());
     }
     let limits = Limits { time: CALL_TIMEOUT, output: NAMES_LIMIT };
-    let answer = git.run(git.inside(&arguments), limits).await?;
+    let answer = git.run_on_all(|| git.inside(&arguments), limits).await?;
     if answer.exit_code != 0 {
         return Ok(None);
     }

@@ -144,6 +144,29 @@ async fn checkpoint_has_changes_that_the_index_hides() {
     }
 }
 
+/// Git skips a folder that it may not read, as if its files were deleted.
+#[tokio::test]
+async fn checkpoint_diff_and_list_have_what_a_command_made_unreadable() {
+    let world = world();
+    let workspace = world.open().await;
+    for name in ["first", "later"] {
+        let work = format!("mkdir -p {name}/in && echo x > {name}/in/file && echo y > {name}/own");
+        must(&*workspace, &format!("{work} && chmod 000 {name}/own {name}/in")).await;
+        let saved = save(&*workspace, "r").await.unwrap();
+        let files = output(&world.mirror(), &["ls-tree", "-r", "--name-only", &saved.commit, "--", name]);
+        assert_eq!(files, format!("{name}/in/file\n{name}/own\n"));
+        assert_eq!(saved.withheld, [""; 0]);
+    }
+    for read in ["diff", "list"] {
+        must(&*workspace, "chmod 000 first/in").await;
+        let has_file = match read {
+            "diff" => workspace.diff().await.unwrap().contains("first/in/file"),
+            _ => workspace.list(".", 99).await.unwrap().0.iter().any(|entry| entry.path == "first/in/file"),
+        };
+        assert!(has_file, "{read}");
+    }
+}
+
 #[tokio::test]
 async fn programs_of_the_tree_are_not_run() {
     let world = world();

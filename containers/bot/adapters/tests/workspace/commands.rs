@@ -31,7 +31,9 @@ async fn command_starts_in_the_tree_without_input() {
 #[tokio::test]
 async fn tree_without_rights_is_usable_again() {
     let (world, workspace) = opened().await;
-    for damage in ["chmod -R 644 .", "chmod 000 .git", "mkdir a; touch a/b; chmod -R 000 ."] {
+    for damage in
+        ["chmod -R 644 .", "chmod 000 .git", "chmod 000 .git/objects", "mkdir a; touch a/b; chmod -R 000 ."]
+    {
         let _ = exec(&*workspace, damage).await;
         assert_eq!(exec(&*workspace, "git status --short >/dev/null && echo fine").await.output, "fine\n");
     }

@@ -76,6 +76,7 @@ async fn trees_with_work_stay() {
         ("staged", "echo more >> src/lib.txt; git add .".to_owned()),
         ("deleted", "rm src/lib.txt".to_owned()),
         ("new file", "mkdir -p a/b; echo x > a/b/c".to_owned()),
+        ("unreadable", "mkdir -p a/b; echo x > a/b/c; chmod 000 a/b".to_owned()),
         ("committed", format!("echo more >> src/lib.txt; {commit}")),
         (
             "on a branch",

@@ -69,7 +69,7 @@ pub(super) async fn shell(
 ) -> Result<std::result::Result<(Ended, Streams), CommandEnd>> {
     let runtime = step.runtime;
     // Also refuses a folder that is a link or does not exist.
-    drop(runtime.places.open_dir(cwd)?);
+    drop(runtime.places.open_usable_dir(cwd)?);
     let folder = runtime.places.real(cwd)?;
     let created = Streams::create(&runtime.streams()?, users::owner(&runtime.settings.mode, user));
     let streams = match created.context("streams") {

@@ -39,6 +39,8 @@ async fn command_ends_with_its_limits() {
         assert_eq!(world.exec(&key, user, "kill -9 $$", 10_000).await.exit_code, 137);
         let end = world.exec(&key, user, "head -c 1000000 /dev/zero | tr '\\0' x; echo e >&2", 10_000).await;
         assert_eq!((end.stdout.len(), end.stderr.as_str()), (400_004, "e\n"));
+        world.exec(&key, user, "chmod 000 .", 10_000).await;
+        assert_eq!(world.exec(&key, user, "echo still usable", 10_000).await.stdout, "still usable\n");
         let end = world.exec(&key, user, "env; cat /dev/null > /dev/stderr; pwd", 10_000).await;
         assert!(!end.stdout.contains(TOKEN) && end.stdout.contains("GIT_TERMINAL_PROMPT=0"), "{end:?}");
         assert_eq!(end.exit_code, 0, "streams can be opened again: {end:?}");

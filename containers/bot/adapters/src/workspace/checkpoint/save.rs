@@ -21,6 +21,7 @@ use super::{
         files::Files,
         git::{Git, GitOutput, Limits},
         programs::Script,
+        rights,
     },
     mirror::{Locked, Mirror},
     quick::Kept,
@@ -158,7 +159,13 @@ impl Saving<'_> {
             return Ok(outcome);
         }
         let prepared = self.prepare().await?;
-        let first = self.run_script(&prepared, "new").await?;
+        let first = match self.run_script(&prepared, "new").await? {
+            Some(first) => first,
+            None => {
+                rights::restore(self.git.programs, self.git.place).await?;
+                self.run_script(&prepared, "repaired").await?.unwrap_or_default()
+            }
+        };
         if first.commit.is_none() {
             return self.unchanged(prepared, first.state).await;
         }
@@ -174,7 +181,10 @@ impl Saving<'_> {
         let Searched { withheld, has_secrets } = searched.await?;
         // The state is that of the files, so that an unchanged tree is recognized although secrets are left out.
         let state = first.state.clone();
-        let made = if has_secrets { self.run_script(&prepared, "again").await? } else { first };
+        let made = match has_secrets {
+            true => self.run_script(&prepared, "again").await?.unwrap_or_default(),
+            false => first,
+        };
         let (Some(commit), Some(pack)) = (made.commit, made.pack) else {
             return Err(failed("it reported no commit"));
         };
@@ -229,7 +239,8 @@ impl Saving<'_> {
         .await
     }
 
-    async fn run_script(&self, prepared: &Prepared, mode: &str) -> Result<Reported, WorkspaceError> {
+    /// Returns `None` if git may not read something in the tree.
+    async fn run_script(&self, prepared: &Prepared, mode: &str) -> Result<Option<Reported>, WorkspaceError> {
         let Prepared { mirror, quarantine, last, .. } = prepared;
         let tree = self.git.place.join("tree");
         let state = last.as_ref().map_or("", |last| &last.state);
@@ -246,10 +257,11 @@ impl Saving<'_> {
         let program = self.git.script(&script, &[&paths[..], &words[..]].concat());
         let limits = Limits { time: SAVE_TIMEOUT, output: OUTPUT_LIMIT };
         let output = self.git.run(program, limits).await?;
-        if output.exit_code != 0 {
-            return Err(failed(&format!("step {}: {}", output.exit_code, output.own_words())));
+        match output.exit_code {
+            0 => Ok(Some(reported(&output))),
+            script::DENIED => Ok(None),
+            code => Err(failed(&format!("step {code}: {}", output.own_words()))),
         }
-        Ok(reported(&output))
     }
 }
 

@@ -5,10 +5,15 @@
 //! They are constant text. Paths and names are arguments. Git has the mirror's settings, which are none, and writes
 //! into a quarantine: the tree and the mirror are read only.
 
+/// The exit code of a script if git may not read a file or folder of the tree.
+pub(super) const DENIED: i32 = 89;
+
 /// Saves a tree.
 ///
-/// Arguments: git, mirror, tree, quarantine, known state, commit that needs no checkpoint, `new` or `again`,
+/// Arguments: git, mirror, tree, quarantine, known state, commit that needs no checkpoint, `new`, `repaired` or `again`,
 /// first line of the message.
+///
+/// `new` ends with [`DENIED`] if git may not read something. `repaired` leaves that out.
 pub(super) const SAVE: &str = r#"
 git=$1 mirror=$2 tree=$3 q=$4 known=$5 base=$6 mode=$7 title=$8
 none=4b825dc642cb6eb9a060e54bf8d69288fbee4904
@@ -32,7 +37,7 @@ cd "$tree" || exit 90
 "$git" --git-dir="$tree/.git" show-ref --head >"$q/refs" 2>/dev/null
 head='' sha='' name='' at='' place='' remotes=' '
 read -r sha name <"$q/refs" && [ "$name" = HEAD ] && head=$sha
-if [ "$mode" = new ]; then
+if [ "$mode" != again ]; then
   added=0
   [ ! -s "$q/index" ] || unhide 2>"$q/errors" || exit 98
   [ -s "$q/index" ] && { g add --all --verbose --ignore-errors -- . >"$q/added" 2>"$q/errors" || added=$?; } || added=99
@@ -42,6 +47,10 @@ if [ "$mode" = new ]; then
     added=0; g add --all --verbose --ignore-errors -- . >"$q/added" 2>"$q/errors" || added=$?
   fi
   [ "$added" -le 1 ] || exit 92
+  if [ -s "$q/errors" ] && LC_ALL=C grep -q ': Permission denied$' "$q/errors"; then
+    [ "$mode" = repaired ] || exit 89
+    added=1
+  fi
   echo "added $added"
 else
   g hash-object -w --no-filters --stdin-paths <"$q/paths" >"$q/ids" || exit 93
@@ -74,7 +83,7 @@ at=-; read -r at <"$tree/.git/HEAD"
 state="$head $t$parents"
 echo "state $state"
 [ "$state" != "$known" ] || { echo same; exit 0; }
-if [ "$mode" = new ]; then
+if [ "$mode" != again ]; then
   g diff-index --cached --raw --no-renames --no-abbrev "${head:-$none}" -- >"$q/raw" || exit 95
   # The origin has a tree without changes at one of its commits.
   case "$remotes$base " in *" $head "*) place=origin ;; esac
@@ -104,6 +113,7 @@ g() {
 }
 cd "$tree" || exit 90
 g add --all --verbose -- . >"$q/added" 2>"$q/errors" || exit 92
+[ ! -s "$q/errors" ] || ! LC_ALL=C grep -q ': Permission denied$' "$q/errors" || exit 89
 [ ! "$q/index" -ef "$q/before" ] || exit 0
 t=$(g write-tree) || exit 94
 [ "$t" != "$known" ] || exit 0
