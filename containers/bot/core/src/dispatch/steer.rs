@@ -90,7 +90,14 @@ impl<'a> Steering<'a> {
         let mut copy = None;
         while let Some(occupant) = context.threads().occupant(&self.request.message.thread_key) {
             let owner = OwnerRun::of(&occupant);
-            self.authorize(context, &owner)?;
+            if let Err(refusal) = self.authorize(context, &owner) {
+                if !occupant.mailbox.is_closed() {
+                    return Err(refusal.into());
+                }
+                // The run has answered, and the thread is free in a moment.
+                occupant.released().await;
+                continue;
+            }
             // One note for all attempts: copies of a message are recognized by their delivery id.
             let note =
                 copy.get_or_insert_with(|| Note::of(&self.request.message, self.text(context, &owner)));

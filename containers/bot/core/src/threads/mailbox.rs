@@ -177,6 +177,11 @@ impl Mailbox {
         self.lock().know(seq);
     }
 
+    /// Returns whether the run reads no more follow-ups.
+    pub fn is_closed(&self) -> bool {
+        self.lock().closed.is_some()
+    }
+
     /// Closes the mailbox and returns the queued follow-ups.
     pub fn close(&self, why: Closed) -> Vec<FollowUp> {
         let mut state = self.lock();

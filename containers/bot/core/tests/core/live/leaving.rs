@@ -136,6 +136,16 @@ async fn rejected_claim_rejects_the_request() {
     assert_eq!(super::say(&world, "again").await.said(), ["hi"]);
 }
 
+/// The run keeps its thread until its record is written, which takes longer than a caller needs for its next request.
+#[tokio::test(start_paused = true)]
+async fn request_for_another_agent_may_follow_the_answer_at_once() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = world_of(&ledger, vec![Move::Say("hi"), Move::Say("fixed")]);
+    ledger.script("finish", [Fault::Slow(Duration::from_secs(1))]);
+    assert_eq!(super::say(&world, "hello").await.said(), ["hi"]);
+    assert_eq!(super::say(&world, "agent:coding repo:acme/app fix it").await.said(), ["fixed"]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn reply_without_permit_delays_the_drain() {
     let ledger = Arc::new(ScriptedLedger::default());
