@@ -86,7 +86,7 @@ fn resumed_conversation_lacks_the_same_files() {
 }
 
 #[test]
-fn files_left_out_before_and_after_dropped_outputs_are_the_same_to_a_resume() {
+fn order_of_dropped_files_and_outputs_does_not_matter() {
     let image = || ToolContent::Image { media_type: "image/png".into(), data: "A".repeat(9_000) };
     let steered = || Part::Image { media_type: "image/png".into(), data: "AAAA".into() };
     for first_trimmed in [true, false] {

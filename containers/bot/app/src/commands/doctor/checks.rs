@@ -12,7 +12,7 @@ use ars_bot_adapters::{
 use ars_bot_core::settings::Settings;
 use ars_bot_ports::{CodeHostError, ModelRequest, Models as _};
 use ars_bot_tools::agents;
-use ars_types::ModelRef;
+use ars_types::{ModelRef, SandboxKind, SandboxNetwork};
 use ars_wire::runs::ListRequest;
 use rustix::fs::{Access, access};
 use tokio::{process::Command, task::spawn_blocking, time::timeout};
@@ -35,8 +35,8 @@ const SET_A_KEY: &str = "set ANTHROPIC_API_KEY or OPENAI_API_KEY, describe a pro
 const INSTALL_A_SANDBOX: &str = "install bubblewrap (`apt install bubblewrap`) and set sandbox.kind to bubblewrap or \
                                  auto; docs/reference/workspace.md describes the other kinds";
 
-/// The mend of a sandbox that leaves something open.
-const CLOSE_THE_GAPS: &str = "set sandbox.kind to bubblewrap, and sandbox.network to proxy or none";
+/// The mend of a proxy of commands that does not work.
+const CLOSE_THE_NETWORK: &str = "set sandbox.network to none, or mend what is named here";
 
 /// Checks that a model is configured, and that providers which need a key have one.
 pub(super) fn keys(plan: &Plan) -> Finding {
@@ -254,7 +254,7 @@ pub(super) async fn sandbox(workspaces: &Arc<GitWorkspaces>, needs_trees: bool) 
     match confinement.unwrap_or_else(|error| Err(error.to_string())) {
         Ok(Confinement { kind, network, .. }) if proxy.is_err() => {
             let reason = proxy.err().unwrap_or_default();
-            Finding::failure(CHECK, format!("{kind}; network {network}: {reason}"), CLOSE_THE_GAPS)
+            Finding::failure(CHECK, format!("{kind}; network {network}: {reason}"), CLOSE_THE_NETWORK)
         }
         Ok(Confinement { kind, network, gaps, .. }) if gaps.is_empty() => {
             Finding::ok(CHECK, format!("{kind}; network {network}"))
@@ -262,7 +262,7 @@ pub(super) async fn sandbox(workspaces: &Arc<GitWorkspaces>, needs_trees: bool) 
         Ok(Confinement { kind, network, gaps, skipped, .. }) => {
             let skipped = skipped.map(|reason| format!("; skipped: {reason}")).unwrap_or_default();
             let detail = format!("{kind}; network {network}: {}{skipped}", gaps.join("; "));
-            Finding::warning(CHECK, detail, CLOSE_THE_GAPS)
+            Finding::warning(CHECK, detail, close_gaps(kind, network))
         }
         Err(reason) if needs_trees => Finding::failure(
             CHECK,
@@ -274,5 +274,37 @@ pub(super) async fn sandbox(workspaces: &Arc<GitWorkspaces>, needs_trees: bool) 
             format!("requests on repositories are refused, others work: {reason}"),
             INSTALL_A_SANDBOX,
         ),
+    }
+}
+
+/// Returns the mend of a sandbox that leaves something open.
+fn close_gaps(kind: SandboxKind, network: SandboxNetwork) -> &'static str {
+    match (kind, network) {
+        (SandboxKind::Bubblewrap, _) => "set sandbox.network to proxy or none",
+        (_, SandboxNetwork::Open) => {
+            "install bubblewrap (`apt install bubblewrap`), leave sandbox.kind at auto, and set sandbox.network to proxy \
+             or none"
+        }
+        (_, SandboxNetwork::Proxy | SandboxNetwork::None) => {
+            "install bubblewrap (`apt install bubblewrap`), and leave sandbox.kind at auto"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mend_of_a_sandbox_names_only_what_is_open() {
+        for (kind, network, is_installed, is_closed) in [
+            (SandboxKind::Bubblewrap, SandboxNetwork::Open, true, false),
+            (SandboxKind::Landlock, SandboxNetwork::Open, false, false),
+            (SandboxKind::Landlock, SandboxNetwork::Proxy, false, true),
+        ] {
+            let mend = close_gaps(kind, network);
+            assert_eq!(mend.contains("install"), !is_installed, "{mend}");
+            assert_eq!(mend.contains("sandbox.network"), !is_closed, "{mend}");
+        }
     }
 }
