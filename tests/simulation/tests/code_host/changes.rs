@@ -95,6 +95,20 @@ async fn failed_and_hidden_results_are_no_success() {
     assert!(body.contains("- test failed: `make test`") && !body.contains("| cat"), "{body}");
 }
 
+/// The commits and their description would have every reader of the public repository as their audience.
+#[tokio::test]
+async fn text_of_a_private_repository_is_not_pushed_in_public() {
+    for (is_public, is_pushed) in [(false, true), (true, false)] {
+        let read = Move::Call("github_file", json!({ "repo": "acme/secret", "path": "README.md" }));
+        let world = world(vec![read, commit("two"), describe("Fix"), Move::Say("Done.")]).await;
+        world.fake.add_repository("acme/secret", &[("README.md", "hi\n")]);
+        world.fake.change("acme/app", |repository| repository.is_public = is_public);
+        let reply = world.ask("t", ASK).await;
+        assert_eq!(reply.contains("text of acme/secret, which is private"), !is_pushed, "{reply}");
+        assert_eq!(branches(&world).len(), usize::from(is_pushed), "{reply}");
+    }
+}
+
 #[tokio::test]
 async fn commits_without_description_get_a_compare_url() {
     let world = world(vec![commit("two"), Move::Say("Done.")]).await;

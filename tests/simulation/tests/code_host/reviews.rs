@@ -67,6 +67,19 @@ async fn review_is_posted_once_with_its_findings() {
 }
 
 #[tokio::test]
+async fn review_with_private_text_is_not_posted_in_public() {
+    let world = world(vec![]).await;
+    world.fake.add_repository("acme/secret", &[("README.md", "hi\n")]);
+    world.fake.change("acme/app", |repository| repository.is_public = true);
+    let (number, head) = world.person_opens("fix", &[("a.txt", Some(LONG))]);
+    let read = Move::Call("github_file", json!({ "repo": "acme/secret", "path": "README.md" }));
+    world.script(vec![read, verdict("approve", &head, &json!({})), Move::Say("Fine.")]);
+    let reply = world.ask("t", &format!("agent:review acme/app#{number}")).await;
+    assert!(reply.contains("was not posted: everyone reads acme/app"), "{reply}");
+    assert!(world.pull(number).reviews.is_empty());
+}
+
+#[tokio::test]
 async fn moved_head_is_reviewed_again_once() {
     let world = world(vec![]).await;
     let (number, head) = world.person_opens("fix", &[("a.txt", Some(LONG))]);

@@ -32,7 +32,7 @@ use super::{
 use crate::{
     context::RunContext,
     own_pulls,
-    run::{Assignment, EvidenceLog, NamedPullRequest},
+    run::{Assignment, EvidenceLog, NamedPullRequest, RunCodeHost},
 };
 
 /// Maximum characters of git's or the host's words in an answer.
@@ -55,6 +55,7 @@ struct Change<'a> {
     active: &'a ActiveRun,
     context: &'a RunContext,
     host: &'a dyn CodeHost,
+    access: &'a RunCodeHost,
     repository: RepoSlug,
     workspace: &'a dyn Workspace,
     description: Option<Description>,
@@ -87,6 +88,7 @@ impl ActiveRun {
             active: self,
             context,
             host: &*access.host,
+            access,
             repository,
             workspace,
             description: slot.current(),
@@ -204,6 +206,11 @@ impl Change<'_> {
         let facts = self.host.repository(&self.repository).await.map_err(failed)?;
         if facts.is_archived {
             return Err(failed(CodeHostError::Answer(Meaning::Archived)));
+        }
+        if let Some(reason) = self.access.withheld_from(&self.repository).await.map_err(failed)? {
+            return Err(format!(
+                "The commits were not pushed: {reason}. They are in the tree of this thread."
+            ));
         }
         let branch = match begun {
             Some(branch) => branch,

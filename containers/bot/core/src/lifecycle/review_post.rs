@@ -194,6 +194,11 @@ impl<'a> ReviewStage<'a> {
                 }
                 Action::Claim { head } => Input::Claimed(self.claim(&head).await),
                 Action::Submit { head, read_at, is_folded } => {
+                    match self.access.withheld_from(&target.repository).await {
+                        Ok(None) => {}
+                        Ok(Some(reason)) => return Some(format!("The review was not posted: {reason}.")),
+                        Err(_) => return Some(not_posted(Unposted::HostUnavailable)),
+                    }
                     let diff = match is_folded {
                         true => None,
                         false => host.changed_files(&target.repository, target.number).await.ok(),

@@ -8,10 +8,12 @@ use ars_agent::{
     money::Price,
 };
 use ars_bot_ports::{
-    CodeHost, ModelClient, Refusal, RunStore, Skills, Web, Workspace, code_host::PullRequestFacts,
+    CodeHost, CodeHostError, ModelClient, Refusal, RunStore, Skills, Web, Workspace,
+    code_host::PullRequestFacts,
 };
 use ars_bot_tools::{
-    CodeHostAccess, DescriptionSlot, ReadRepositories, RepositoryGate, agents::AgentSpec, review::VerdictSlot,
+    CodeHostAccess, DescriptionSlot, ReadRepositories, RepositoryGate, agents::AgentSpec, exposed_source,
+    review::VerdictSlot,
 };
 use ars_codehost::pull_request::KnownCommands;
 use ars_types::{Effort, ModelRef, RefName, RepoSlug};
@@ -93,6 +95,17 @@ impl RunCodeHost {
         let place = (&facts.pull_request.repository, facts.pull_request.number);
         let branch = &facts.pull_request.head_branch;
         own_pulls::is_own(&*self.store, place, branch, facts.is_own).await.unwrap_or(false)
+    }
+
+    /// Returns why the text of the run may not be written to a repository, if it may not.
+    ///
+    /// # Errors
+    /// The host does not answer.
+    pub(crate) async fn withheld_from(&self, target: &RepoSlug) -> Result<Option<String>, CodeHostError> {
+        let exposed = exposed_source(&*self.host, self.read.all(), target).await?;
+        Ok(exposed.map(|source| {
+            format!("everyone reads {target}, and this run has text of {source}, which is private")
+        }))
     }
 
     /// Returns the repository of a working tree, if the host has it.

@@ -3,13 +3,37 @@
 //! A run has the text of its working tree and of each repository that it read. Not here: text that commands download,
 //! and names and descriptions in a list of repositories.
 
+use std::collections::BTreeSet;
+
+use ars_bot_ports::{CodeHost, CodeHostError};
 use ars_types::RepoSlug;
 
 use super::access::{CodeHostAccess, within};
 use crate::{ToolContext, ToolOutput};
 
-/// Refuses a text for a public repository if the run has text of another, private one.
-/// A repository that the host does not describe counts as private.
+/// Returns the private repository whose text everyone would read in `target`, if there is one among `sources`.
+/// A source that the host does not describe counts as private.
+///
+/// # Errors
+/// The host does not describe the target.
+pub async fn exposed_source(
+    host: &dyn CodeHost,
+    mut sources: BTreeSet<RepoSlug>,
+    target: &RepoSlug,
+) -> Result<Option<RepoSlug>, CodeHostError> {
+    sources.remove(target);
+    if sources.is_empty() || host.repository(target).await?.is_private {
+        return Ok(None);
+    }
+    for source in sources {
+        if host.repository(&source).await.map_or(true, |facts| facts.is_private) {
+            return Ok(Some(source));
+        }
+    }
+    Ok(None)
+}
+
+/// Refuses a tool's text for a public repository if the run has text of another, private one.
 pub(super) async fn check(
     context: &ToolContext<'_>,
     access: CodeHostAccess<'_>,
@@ -18,18 +42,11 @@ pub(super) async fn check(
     let mut sources = access.read.all();
     let origin = context.workspace.and_then(|workspace| workspace.origin());
     sources.extend(origin.and_then(|origin| access.host.host().repository_of(origin)));
-    sources.remove(target);
-    if sources.is_empty() || within(context, access.host.repository(target)).await?.is_private {
-        return Ok(());
+    match within(context, exposed_source(access.host, sources, target)).await? {
+        None => Ok(()),
+        Some(source) => Err(ToolOutput::refused(format!(
+            "Not posted: everyone reads {target}, and this run has text of {source}, which is private. Answer the \
+             requester instead."
+        ))),
     }
-    for source in sources {
-        let facts = within(context, access.host.repository(&source)).await;
-        if facts.map_or(true, |facts| facts.is_private) {
-            return Err(ToolOutput::refused(format!(
-                "Not posted: everyone reads {target}, and this run has text of {source}, which is private. Answer the \
-                 requester instead."
-            )));
-        }
-    }
-    Ok(())
 }

@@ -15,5 +15,6 @@ mod tool;
 mod writes;
 
 pub use access::{CodeHostAccess, Denial, RepositoryGate};
+pub use audience::exposed_source;
 pub use kind::GitHubTool;
 pub use read_repositories::ReadRepositories;

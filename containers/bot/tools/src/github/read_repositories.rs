@@ -38,7 +38,7 @@ impl ReadRepositories {
     }
 
     /// Returns the repositories.
-    pub(super) fn all(&self) -> BTreeSet<RepoSlug> {
+    pub fn all(&self) -> BTreeSet<RepoSlug> {
         self.lock().clone()
     }
 
