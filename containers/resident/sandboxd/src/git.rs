@@ -25,9 +25,10 @@ use crate::{
 };
 
 /// Settings before every subcommand.
-const SETTINGS: [&str; 10] = [
+const SETTINGS: [&str; 11] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
+    "core.quotePath=false",
     // Without them git reads a home's `.config/git`, which a command of its user may have written.
     "core.excludesFile=/dev/null",
     "core.attributesFile=/dev/null",

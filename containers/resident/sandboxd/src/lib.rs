@@ -32,5 +32,5 @@ pub use confine::{Confine, Confined, Hold, Place, Started};
 pub use daemon::Daemon;
 pub use failure::OpenError;
 pub use process::has_landlock;
-pub use settings::{Mode, Settings, StoreLinks};
+pub use settings::{Mode, READABLE_NAMES, Settings, StoreLinks};
 pub use step::Progress;

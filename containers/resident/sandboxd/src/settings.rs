@@ -4,6 +4,10 @@ use std::{fmt, path::PathBuf, sync::Arc};
 
 use crate::confine::Confine;
 
+/// Environment of programs that makes git show the names of files as people write them, and not as octal escapes.
+pub const READABLE_NAMES: [(&str, &str); 3] =
+    [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "core.quotePath"), ("GIT_CONFIG_VALUE_0", "false")];
+
 /// Settings of the daemon.
 #[derive(Debug, Clone)]
 pub struct Settings {

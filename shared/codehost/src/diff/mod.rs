@@ -6,4 +6,4 @@ mod parse;
 
 pub use commit::Commit;
 pub use file::{Change, Diff, FileDiff, Hunk, Rejected, Side};
-pub use parse::{parse_unified, read_patch};
+pub use parse::{parse_unified, read_patch, unquoted};

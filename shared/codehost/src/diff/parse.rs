@@ -157,7 +157,7 @@ fn strip_side(name: &str) -> &str {
 }
 
 /// Undoes git's quoting of unusual names.
-fn unquoted(name: &str) -> String {
+pub fn unquoted(name: &str) -> String {
     let Some(inner) = name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else {
         return name.to_owned();
     };

@@ -8,6 +8,7 @@
 use std::{future::ready, io, sync::Arc};
 
 use ars_bot_ports::code_host::GitAccess;
+use ars_sandboxd::READABLE_NAMES;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use http_body_util::{BodyExt as _, StreamBody};
 use hyper::{
@@ -105,11 +106,16 @@ impl Route {
     }
 
     /// Returns the variables that make git in a sandbox use the route.
-    pub(super) fn variables(&self) -> [(&'static str, String); 3] {
+    ///
+    /// They replace those of `READABLE_NAMES`, so they repeat its setting.
+    pub(super) fn variables(&self) -> [(&'static str, String); 5] {
+        let [_, key, value] = READABLE_NAMES;
         [
-            ("GIT_CONFIG_COUNT", "1".to_owned()),
-            ("GIT_CONFIG_KEY_0", format!("url.http://{HOST}{}.insteadOf", self.path())),
-            ("GIT_CONFIG_VALUE_0", without_suffix(&self.origin).to_owned()),
+            ("GIT_CONFIG_COUNT", "2".to_owned()),
+            (key.0, key.1.to_owned()),
+            (value.0, value.1.to_owned()),
+            ("GIT_CONFIG_KEY_1", format!("url.http://{HOST}{}.insteadOf", self.path())),
+            ("GIT_CONFIG_VALUE_1", without_suffix(&self.origin).to_owned()),
         ]
     }
 
@@ -317,7 +323,7 @@ mod tests {
     #[test]
     fn git_is_pointed_at_one_repository() {
         for origin in ["https://h:8443/a/b.git", "https://h:8443/a/b/"] {
-            let [_, key, value] = route(origin).unwrap().variables();
+            let [.., key, value] = route(origin).unwrap().variables();
             assert_eq!(key.1, "url.http://code-host.invalid/a/b.insteadOf");
             assert_eq!(value.1, "https://h:8443/a/b");
         }

@@ -35,8 +35,8 @@ use crate::{
 
 /// Settings before every subcommand of git.
 const SAFE_GIT: &str = "env GIT_CONFIG_GLOBAL=/dev/null GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 \
-                        GIT_OPTIONAL_LOCKS=0 git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c credential.helper= \
-                        -c advice.detachedHead=false -c gc.auto=0 -c maintenance.auto=false --literal-pathspecs";
+                        GIT_OPTIONAL_LOCKS=0 git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.quotePath=false \
+                        -c credential.helper= -c advice.detachedHead=false -c gc.auto=0 -c maintenance.auto=false --literal-pathspecs";
 /// Most bytes of a diff.
 const DIFF_LIMIT: usize = 1 << 20;
 /// Most bytes of a list of files or of found lines.

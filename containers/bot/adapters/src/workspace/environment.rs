@@ -6,6 +6,7 @@ use std::{
     process::Command,
 };
 
+use ars_sandboxd::READABLE_NAMES;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 /// Variables that are inherited: the places of tools, never credentials.
@@ -51,6 +52,7 @@ impl ChildEnvironment {
             ("GIT_COMMITTER_NAME", "Agent Request Service"),
             ("GIT_COMMITTER_EMAIL", "agent@localhost"),
         ];
+        let fixed = fixed.into_iter().chain(READABLE_NAMES);
         variables.extend(fixed.map(|(name, value)| (name.into(), value.into())));
         Self { variables, service_home: own("HOME").map(PathBuf::from) }
     }

@@ -20,6 +20,8 @@ use crate::{logins::without_userinfo, sandbox::RunGroup};
 const SAFE_SETTINGS: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
+    // Names of files are shown as people write them.
+    "core.quotePath=false",
     "core.sshCommand=ssh -o BatchMode=yes",
     "credential.helper=",
     // An origin that was checked must not lead to another host.

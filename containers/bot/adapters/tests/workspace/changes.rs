@@ -23,6 +23,15 @@ async fn diff_shows_all_work_and_changes_no_object() {
 }
 
 #[tokio::test]
+async fn names_are_readable_in_diffs_and_commands() {
+    let (_world, workspace) = opened().await;
+    workspace.write("Größe 文档.md", b"a\n").await.unwrap();
+    let diff = workspace.diff().await.unwrap();
+    assert!(diff.contains("+++ b/Größe 文档.md"), "{diff}");
+    assert_eq!(must(&*workspace, "git status --short").await, "?? \"Größe 文档.md\"\n");
+}
+
+#[tokio::test]
 async fn diff_ignores_repository_settings() {
     let (_world, workspace) = opened().await;
     workspace.write("src/lib.txt", b"one\n2\nthree\n").await.unwrap();

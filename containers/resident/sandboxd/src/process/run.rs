@@ -33,7 +33,7 @@ use crate::{
     confine::{Confined, Hold, Started},
     failure::{Context as _, Result},
     runtime::Runtime,
-    settings::Mode,
+    settings::{Mode, READABLE_NAMES},
     stop::{Stop, Why},
     users,
 };
@@ -139,6 +139,7 @@ fn prepare(runtime: &Runtime, program: Program, streams: &Streams, tag: &str) ->
     command.envs(runtime.settings.environment.iter().map(|(name, value)| (name, value)));
     command.envs(users::variables(users::home(&runtime.places, program.user)?, program.user));
     command.envs(program.place.iter().map(|place| ("TMPDIR", &place.temporary)));
+    command.envs(READABLE_NAMES);
     command.envs(confined.iter().flat_map(|confined| confined.variables()));
     command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_CEILING_DIRECTORIES", runtime.places.root());
     command.envs(program.variables).env(TAG, tag);

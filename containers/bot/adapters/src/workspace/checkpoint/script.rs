@@ -2,6 +2,7 @@
 //!
 //! Each runs once in the sandbox, because a sandbox costs more than a call of git.
 //!
+//! Names of files are quoted by git, so that they are text on one line whatever their bytes are.
 //! They are constant text. Paths and names are arguments. Git has the mirror's settings, which are none, and writes
 //! into a quarantine: the tree and the mirror are read only.
 
@@ -20,7 +21,7 @@ none=4b825dc642cb6eb9a060e54bf8d69288fbee4904
 export GIT_DIR="$mirror" GIT_WORK_TREE="$tree" GIT_INDEX_FILE="$q/index" GIT_OBJECT_DIRECTORY="$q/objects"
 export GIT_ALTERNATE_OBJECT_DIRECTORIES="$tree/.git/objects:$mirror/objects"
 g() {
-  "$git" -c core.hooksPath=/dev/null -c core.fsmonitor=false -c gc.auto=0 -c index.sparse=false \
+  "$git" -c core.hooksPath=/dev/null -c core.fsmonitor=false -c gc.auto=0 -c index.sparse=false -c core.quotePath=true \
     -c "core.excludesFile=$tree/.git/info/exclude" "$@"
 }
 # Git compares no file with one of these flags. A file that a sparse tree lacks keeps its flag, and is no deletion.
@@ -108,7 +109,7 @@ shift 5
 export GIT_DIR="$mirror" GIT_WORK_TREE="$tree" GIT_INDEX_FILE="$q/index" GIT_OBJECT_DIRECTORY="$q/objects"
 export GIT_ALTERNATE_OBJECT_DIRECTORIES="$mirror/objects"
 g() {
-  "$git" -c core.hooksPath=/dev/null -c core.fsmonitor=false -c gc.auto=0 -c index.sparse=false \
+  "$git" -c core.hooksPath=/dev/null -c core.fsmonitor=false -c gc.auto=0 -c index.sparse=false -c core.quotePath=true \
     -c "core.excludesFile=$tree/.git/info/exclude" "$@"
 }
 cd "$tree" || exit 90

@@ -8,6 +8,7 @@ use std::{
     path::Path,
 };
 
+use ars_codehost::diff::unquoted;
 use ars_resident::saved_work::{SEARCHED_MAX, Secret, next_object, secret_in, unsearched};
 
 /// Mode of a repository in a tree.
@@ -53,26 +54,26 @@ pub(super) fn search(quarantine: &Path) -> io::Result<Searched> {
         let content = next_object(&mut contents)?;
         let Some(file) = Changed::parse(line) else { continue };
         if file.mode == REPOSITORY && file.before[0] != REPOSITORY {
-            searched.withheld.push(format!("{} (a repository of its own)", file.path));
+            searched.withheld.push(format!("{} (a repository of its own)", unquoted(file.path)));
         }
         if !file.mode.starts_with(REGULAR) {
             continue;
         }
         match content.filter(|_| number < SEARCHED_MAX).map(|content| secret_in(&content)) {
-            None => skipped.push(file.path.to_owned()),
+            None => skipped.push(unquoted(file.path)),
             Some(None) => {}
             Some(Some(Secret::Text(text))) => {
                 let place = quarantine.join(format!("text-{number}"));
                 fs::write(&place, text)?;
                 writeln!(paths, "{}", place.display())?;
                 writeln!(texts, "{}\t{}", file.mode, file.path)?;
-                searched.withheld.push(file.path.to_owned());
+                searched.withheld.push(unquoted(file.path));
                 searched.has_secrets = true;
             }
             Some(Some(Secret::Binary)) => {
                 let [mode, object] = file.before;
                 writeln!(entries, "{mode} {object}\t{}", file.path)?;
-                searched.withheld.push(format!("{} (left out)", file.path));
+                searched.withheld.push(format!("{} (left out)", unquoted(file.path)));
                 searched.has_secrets = true;
             }
         }
