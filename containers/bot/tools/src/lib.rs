@@ -23,6 +23,7 @@ mod search;
 mod skills_tests;
 mod submit_pr_description;
 mod submit_verdict;
+pub mod submodules;
 mod terminal;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -17,4 +17,5 @@ mod opening;
 mod ranges;
 mod sandbox;
 mod servers;
+mod submodules;
 mod support;

@@ -9,7 +9,7 @@ use ars_bot_ports::{
 };
 use ars_bot_tools::{
     agents::{PULL_REQUEST_PROMPT, skills_block},
-    instructions,
+    instructions, submodules,
 };
 use ars_events::{EventBody, NoteKind};
 use ars_settings::instructions_block;
@@ -93,14 +93,15 @@ pub(super) async fn prepare_run(
     let (remembering, recalled) = remembered.map_or((None, None), |(part, block)| {
         (Some(part.after(prior_turns).with_host_text(has_host_text)), block)
     });
-    let instructions = match &workspace {
+    let (instructions, submodules) = match &workspace {
         Some(workspace) => {
             let reading = active.stage(context, "dispatch.repo_context");
-            let block = instructions::block(&**workspace, &context.deps().redactor).await;
+            let instructions = instructions::block(&**workspace, &context.deps().redactor).await;
+            let submodules = submodules::block(&**workspace).await;
             reading.end();
-            block
+            (instructions, submodules)
         }
-        None => None,
+        None => (None, None),
     };
     let composing = active.stage(context, "dispatch.compose");
     let scopes = &source.resolved.scopes;
@@ -120,7 +121,8 @@ pub(super) async fn prepare_run(
         assignment.commands = known_commands(workspace, residents).await;
     }
     assignment.base = source.git_ref().cloned();
-    assignment.system = system_prompt(assignment, facts.as_ref(), scopes, [recalled, instructions, of_host]);
+    let blocks = [recalled, submodules, instructions, of_host];
+    assignment.system = system_prompt(assignment, facts.as_ref(), scopes, blocks);
     assignment.workspace = workspace;
     if let Some(tracked) = active.claim.tracked() {
         let review = assignment.review.as_ref().and_then(|target| serde_json::to_value(target).ok());
@@ -258,13 +260,13 @@ fn system_prompt(
     assignment: &Assignment,
     facts: Option<&WorkspaceFacts>,
     scopes: &ActiveScopes,
-    [recalled, instructions, of_host]: [Option<String>; 3],
+    [recalled, submodules, instructions, of_host]: [Option<String>; 4],
 ) -> String {
     let agent = assignment.agent;
     let skills = assignment.skills.as_deref().and_then(|skills| skills_block(skills, agent.name));
     let custom =
         instructions_block(scopes.channel.instructions.as_deref(), scopes.user.instructions.as_deref());
-    let prompt = prompt::system(agent, facts, [of_host, custom, instructions, skills]);
+    let prompt = prompt::system(agent, facts, [submodules, of_host, custom, instructions, skills]);
     match recalled {
         Some(block) => format!("{block}\n\n{prompt}"),
         None => prompt,
