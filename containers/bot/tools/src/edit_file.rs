@@ -95,7 +95,7 @@ fn replace(text: &str, old: &str, new: &str, every: bool) -> Result<(String, usi
 
 /// Returns the new text with CRLF if all lines of the file end so.
 /// A model writes LF only.
-fn with_ends_of<'a>(file: &str, new: &'a str) -> Cow<'a, str> {
+pub(super) fn with_ends_of<'a>(file: &str, new: &'a str) -> Cow<'a, str> {
     let (lines, crlf) = (file.matches('\n').count(), file.matches("\r\n").count());
     match crlf > 0 && crlf == lines {
         true => Cow::Owned(new.replace("\r\n", "\n").replace('\n', "\r\n")),

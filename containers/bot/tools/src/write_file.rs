@@ -1,4 +1,8 @@
 //! `write_file`: replaces a file of the workspace.
+//!
+//! The byte order mark of a file stays, and so do lines that all end with CRLF: a model writes neither.
+
+use std::borrow::Cow;
 
 use ars_agent::ToolSpec;
 use async_trait::async_trait;
@@ -7,7 +11,13 @@ use serde_json::{Value, json};
 use super::{
     Effects, Tool, ToolContext, ToolOutput,
     args::{Args, peek},
+    edit_file::with_ends_of,
 };
+
+/// Maximum size of a former file whose form is kept.
+const MAX_COMPARED_BYTES: u64 = 8 << 20;
+/// The byte order mark of a UTF-8 file.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The tool.
 pub(super) struct WriteFile;
@@ -49,6 +59,39 @@ impl Tool for WriteFile {
 async fn run(context: ToolContext<'_>, input: &Value) -> Result<ToolOutput, ToolOutput> {
     let args = Args::of(input, &["path", "content"])?;
     let (path, content) = (args.text("path")?, args.text("content")?);
-    context.workspace()?.write(path, content.as_bytes()).await.map_err(ToolOutput::from)?;
+    let workspace = context.workspace()?;
+    let former = match workspace.read(path, MAX_COMPARED_BYTES).await {
+        Ok((bytes, size)) if size <= MAX_COMPARED_BYTES => String::from_utf8(bytes).unwrap_or_default(),
+        // A new file, or one whose form is not kept. A broken workspace fails the write.
+        Ok(_) | Err(_) => String::new(),
+    };
+    let content = &*in_form_of(&former, content);
+    workspace.write(path, content.as_bytes()).await.map_err(ToolOutput::from)?;
     Ok(ToolOutput::text(format!("Wrote {path}: {} lines, {} bytes.", content.lines().count(), content.len())))
+}
+
+/// Returns the content with the line ends and the byte order mark of the former file.
+fn in_form_of<'a>(former: &str, content: &'a str) -> Cow<'a, str> {
+    let content = with_ends_of(former, content);
+    let lacks_mark = former.starts_with(BYTE_ORDER_MARK) && !content.starts_with(BYTE_ORDER_MARK);
+    if lacks_mark { Cow::Owned(format!("{BYTE_ORDER_MARK}{content}")) } else { content }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_form_of;
+
+    #[test]
+    fn file_keeps_its_form() {
+        for (former, content, expected) in [
+            ("", "a\n", "a\n"),
+            ("a\n", "b\r\n", "b\r\n"),
+            ("a\r\nb\r\n", "c\nd\r\n", "c\r\nd\r\n"),
+            ("a\r\nb\n", "c\n", "c\n"),
+            ("\u{feff}a\n", "b\n", "\u{feff}b\n"),
+            ("\u{feff}a\n", "\u{feff}b\n", "\u{feff}b\n"),
+        ] {
+            assert_eq!(in_form_of(former, content), expected, "{former:?} {content:?}");
+        }
+    }
 }
