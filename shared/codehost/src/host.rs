@@ -75,6 +75,7 @@ impl Host {
 
     /// Returns the page on which a person opens a pull request for a branch.
     pub fn compare_url(&self, repository: &RepoSlug, base: &RefName, branch: &RefName) -> String {
+        let [base, branch] = [base, branch].map(|name| in_path(name.as_str()));
         format!("{}/compare/{base}...{branch}?expand=1", self.repository_url(repository))
     }
 
@@ -89,6 +90,15 @@ impl Host {
     pub fn repository_url(&self, repository: &RepoSlug) -> String {
         format!("{}://{}/{repository}", self.scheme, self.authority)
     }
+}
+
+/// Escapes a name for the path of an address; its slashes stay.
+fn in_path(name: &str) -> String {
+    let escaped = |byte: u8| match byte {
+        byte if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    name.bytes().map(escaped).collect()
 }
 
 /// Parses `owner/name` as people write it: in any case, and with or without `.git`.

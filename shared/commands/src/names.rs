@@ -1,6 +1,6 @@
 //! Names that commands accept, each with its rule and its pattern.
 
-use ars_types::{ModelRef, REF_MAX, RUN_ID_MAX, RefName, RepoSlug, RunId};
+use ars_types::{ModelRef, RUN_ID_MAX, RepoSlug, RunId, STRICT_REF_MAX, StrictRefName};
 
 /// A kind of name.
 #[derive(Debug, Clone, Copy)]
@@ -65,8 +65,8 @@ pub const BRANCH: Name = Name {
     placeholder: "REF",
     rule: "start with a letter or digit and hold only letters, digits, `.`, `_`, `/` or `-`, at most 200",
     pattern: "^(?!.*(\\.\\.|\\.lock))[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$",
-    max: REF_MAX,
-    parse: |text| RefName::parse(text).ok().map(|name| name.to_string()),
+    max: STRICT_REF_MAX,
+    parse: |text| StrictRefName::parse(text).ok().map(|name| name.to_string()),
 };
 
 /// `provider/model`.

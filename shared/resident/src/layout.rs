@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use ars_types::RefName;
+use ars_types::StrictRefName;
 
 use crate::names::{LockfileKey, StrictThreadKey, hex};
 use crate::pool::PoolUser;
@@ -61,7 +61,7 @@ pub fn thread_dir(key: &StrictThreadKey) -> String {
 }
 
 /// Returns the tree of a thread at a ref.
-pub fn tree(key: &StrictThreadKey, git_ref: &RefName) -> String {
+pub fn tree(key: &StrictThreadKey, git_ref: &StrictRefName) -> String {
     format!("{}/{}", thread_dir(key), slug(git_ref.as_str()))
 }
 
@@ -107,7 +107,7 @@ mod tests {
         #[test]
         fn folders_stay_below_threads(key in "[a-z]{1,4}:[A-Za-z0-9._:-]{1,128}", git_ref in "[a-z][a-z/.]{0,80}") {
             let Ok(key) = StrictThreadKey::parse(key) else { return Ok(()) };
-            let Ok(git_ref) = RefName::parse(git_ref) else { return Ok(()) };
+            let Ok(git_ref) = StrictRefName::parse(git_ref) else { return Ok(()) };
             let tree = tree(&key, &git_ref);
             let parts: Vec<&str> = tree.split('/').collect();
             prop_assert_eq!(parts.len(), 5);

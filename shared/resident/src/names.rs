@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use ars_types::{InvalidName, RefName, RepoSlug, RunId, ThreadKey};
+use ars_types::{InvalidName, RepoSlug, RunId, StrictRefName, ThreadKey};
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use sha2::{Digest, Sha256};
 
@@ -106,7 +106,7 @@ name!(
     RunBranch,
     "branch",
     "be a ref that begins with `ars/` and the id of a run",
-    |text| RefName::parse(text).is_ok()
+    |text| StrictRefName::parse(text).is_ok()
         && text
             .strip_prefix(OWN_BRANCHES)
             .is_some_and(|rest| RunId::parse(rest.split('/').next().unwrap_or(rest)).is_ok())

@@ -3,7 +3,7 @@
 //! The token before the colon is the interface. See docs/reference/residents.md#errors.
 
 use ars_events::clean;
-use ars_types::RefName;
+use ars_types::StrictRefName;
 use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
 
@@ -177,7 +177,7 @@ pub struct Refusal {
     #[serde(skip_serializing_if = "Option::is_none")]
     needs: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    default_ref: Option<RefName>,
+    default_ref: Option<StrictRefName>,
     #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<StateWord>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -216,7 +216,7 @@ impl Refusal {
     }
 
     /// Rejects an attach without a ref.
-    pub fn needs_ref(default_ref: RefName) -> Self {
+    pub fn needs_ref(default_ref: StrictRefName) -> Self {
         let detail = format!("name a ref; the default branch is {default_ref}");
         Self { default_ref: Some(default_ref), ..Self::new(Token::NeedsRef, &detail) }
     }
@@ -230,7 +230,7 @@ impl Refusal {
             token,
             error: clean(error, ERROR_MAX_CHARS),
             needs: token.needs(),
-            default_ref: text("defaultRef").and_then(|name| RefName::parse(name).ok()),
+            default_ref: text("defaultRef").and_then(|name| StrictRefName::parse(name).ok()),
             state: body.get("state").and_then(|state| StateWord::deserialize(state).ok()),
             reason: text("reason").map(|reason| clean(reason, ERROR_MAX_CHARS)),
         })
@@ -254,7 +254,7 @@ impl Refusal {
     }
 
     /// Returns the default branch, of an attach that needs a ref.
-    pub const fn default_ref(&self) -> Option<&RefName> {
+    pub const fn default_ref(&self) -> Option<&StrictRefName> {
         self.default_ref.as_ref()
     }
 
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn bodies_have_the_documented_fields() {
         let json = |refusal: Refusal| serde_json::to_value(refusal).unwrap();
-        let main = RefName::parse("main").unwrap();
+        let main = StrictRefName::parse("main").unwrap();
         let body = json(Refusal::needs_ref(main));
         assert_eq!((&body["needs"], &body["defaultRef"]), (&"ref".into(), &"main".into()));
         assert_eq!(
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn rejections_survive_the_wire() {
-        let main = RefName::parse("main").unwrap();
+        let main = StrictRefName::parse("main").unwrap();
         let rejections = Token::ALL.into_iter().map(|token| Refusal::new(token, "why")).chain([
             Refusal::needs_ref(main),
             Refusal::not_serviceable(StateWord::Degraded, "disk-full: no room"),

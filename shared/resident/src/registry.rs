@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ars_types::{RefName, UnixMillis};
+use ars_types::{StrictRefName, UnixMillis};
 use serde::{Deserialize, Serialize};
 
 use crate::lifecycle::{Config, StateWord, TreesState};
@@ -39,7 +39,7 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub effects: BTreeMap<CommandName, CommandEffect>,
     /// Default branch.
-    pub default_ref: RefName,
+    pub default_ref: StrictRefName,
     /// Budget on the disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk_budget_mb: Option<u64>,

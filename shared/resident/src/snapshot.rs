@@ -1,6 +1,6 @@
 //! Snapshots of a resident and the stamp by which a restored tree is verified.
 
-use ars_types::{RefName, UnixMillis};
+use ars_types::{StrictRefName, UnixMillis};
 use serde::{Deserialize, Serialize};
 
 use crate::names::{BackupId, LockfileKey, Sha};
@@ -11,7 +11,7 @@ use crate::names::{BackupId, LockfileKey, Sha};
 pub struct Stamp {
     /// Branch.
     #[serde(rename = "ref")]
-    pub git_ref: RefName,
+    pub git_ref: StrictRefName,
     /// Commit.
     pub sha: Sha,
     /// Key of the lockfiles at that commit, never of the working directory.

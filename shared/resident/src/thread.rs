@@ -2,7 +2,7 @@
 //!
 //! Not here: the commands that create and remove trees (`plan`), and room on the disk (`disk`).
 
-use ars_types::{RefName, UnixMillis};
+use ars_types::{StrictRefName, UnixMillis};
 use serde::{Deserialize, Serialize};
 
 use crate::names::{LockfileKey, Sha, StrictThreadKey};
@@ -48,7 +48,7 @@ pub struct Binding {
     pub thread_key: StrictThreadKey,
     /// Its ref, for life.
     #[serde(rename = "ref")]
-    pub git_ref: RefName,
+    pub git_ref: StrictRefName,
     /// Commit at the last attach.
     pub sha: Sha,
     /// Its user, while it has a tree.
@@ -80,9 +80,9 @@ impl Binding {
 /// Determines the ref of an attach: the bound one, else the requested one.
 pub fn resolve_ref(
     bound: Option<&Binding>,
-    hint: Option<&RefName>,
-    default_ref: &RefName,
-) -> Result<RefName, Refusal> {
+    hint: Option<&StrictRefName>,
+    default_ref: &StrictRefName,
+) -> Result<StrictRefName, Refusal> {
     match (bound, hint) {
         (Some(binding), _) => Ok(binding.git_ref.clone()),
         (None, Some(hint)) => Ok(hint.clone()),
@@ -91,7 +91,11 @@ pub fn resolve_ref(
 }
 
 /// Returns the commit that an attach expects. It counts only for the ref for which it was resolved.
-pub fn expected_sha<'a>(sha: Option<&'a Sha>, hint: Option<&RefName>, git_ref: &RefName) -> Option<&'a Sha> {
+pub fn expected_sha<'a>(
+    sha: Option<&'a Sha>,
+    hint: Option<&StrictRefName>,
+    git_ref: &StrictRefName,
+) -> Option<&'a Sha> {
     sha.filter(|_| hint.is_none_or(|hint| hint == git_ref))
 }
 
@@ -320,7 +324,7 @@ mod tests {
     fn binding() -> Binding {
         Binding {
             thread_key: StrictThreadKey::parse("load:1").unwrap(),
-            git_ref: RefName::parse("feature").unwrap(),
+            git_ref: StrictRefName::parse("feature").unwrap(),
             sha: Sha::parse("a".repeat(40)).unwrap(),
             user: PoolUser::parse("worker2"),
             deps: Deps::Hardlink,
@@ -335,7 +339,7 @@ mod tests {
 
     #[test]
     fn bound_ref_wins() {
-        let [main, other] = ["main", "other"].map(|name| RefName::parse(name).unwrap());
+        let [main, other] = ["main", "other"].map(|name| StrictRefName::parse(name).unwrap());
         assert_eq!(resolve_ref(Some(&binding()), Some(&other), &main).unwrap().as_str(), "feature");
         assert_eq!(resolve_ref(None, Some(&other), &main).unwrap(), other);
         assert_eq!(resolve_ref(None, None, &main).unwrap_err().status(), 409);

@@ -7,7 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
-use crate::InvalidName;
+use crate::{InvalidName, ref_rules};
 
 macro_rules! name {
     ($(#[$doc:meta])* $type:ident, $what:literal, $rule:literal, $valid:expr) => {
@@ -59,8 +59,10 @@ pub const RUN_ID_MAX: usize = 64;
 const GENERATION_MAX: usize = 128;
 /// Maximum length of a store key.
 const STORE_KEY_MAX_CHARS: usize = 200;
-/// Maximum length of a ref name.
-pub const REF_MAX: usize = 200;
+/// Maximum bytes of a ref name, as at code hosts.
+pub const REF_MAX_BYTES: usize = 255;
+/// Maximum length of a ref name on the wire of residents.
+pub const STRICT_REF_MAX: usize = 200;
 /// Maximum length of the owner of a repository slug.
 const OWNER_MAX: usize = 39;
 /// Maximum length of the name of a repository slug.
@@ -99,11 +101,27 @@ name!(
 );
 
 name!(
-    /// A branch, tag or commit name that is safe as one argument of git.
+    /// A branch, tag or commit name by git's own rules.
+    /// It is safe as one argument of git and shown on one line.
     RefName,
     "ref",
+    "be a name that `git check-ref-format --branch` accepts, of at most 255 bytes and without invisible characters",
+    |text| text.len() <= REF_MAX_BYTES && ref_rules::is_ref_name(text) && text.chars().all(is_printable)
+);
+
+impl RefName {
+    /// Returns the name as residents accept it, or `None` if it does not match their pattern.
+    pub fn strict(&self) -> Option<StrictRefName> {
+        StrictRefName::parse(self.as_str()).ok()
+    }
+}
+
+name!(
+    /// A ref on the wire of residents, whose pattern is stricter than git's rules.
+    StrictRefName,
+    "ref",
     "start with a letter or digit, hold only letters, digits, `.`, `_`, `/` or `-`, at most 200, and not `..`, `@{` or `.lock`",
-    |text| text.len() <= REF_MAX
+    |text| text.len() <= STRICT_REF_MAX
         && text.starts_with(|c: char| c.is_ascii_alphanumeric())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._/-".contains(&b))
         && !text.contains("..")
@@ -238,12 +256,61 @@ mod tests {
     }
 
     #[test]
-    fn refs_cannot_become_options_ranges_or_lock_files() {
-        for good in ["main", "release/1.2", "0a1b2c"] {
+    fn refs_follow_the_rules_of_git() {
+        let odd = [
+            "fix/#12-crash",
+            "feature/a+b",
+            "T-1@add",
+            "größe",
+            "release/1.0,2",
+            "a'b",
+            "$x",
+            "v1.lock.2",
+            "HEAD",
+        ];
+        for good in ["main", "release/1.2", "0a1b2c", &"x".repeat(255)].into_iter().chain(odd) {
             assert!(RefName::parse(good).is_ok(), "{good}");
         }
-        for bad in ["", "-x", "--upload-pack=x", "a..b", "a@{1}", "a.lock", "a b", "/a", &"x".repeat(201)] {
+        let marks = [
+            "a~1",
+            "a^",
+            "a:b",
+            "a?",
+            "a*",
+            "a[b",
+            "a\\b",
+            "a b",
+            "a\tb",
+            "a\u{7f}",
+            "a\u{202e}b",
+            "a\u{a0}b",
+        ];
+        let parts = ["", "/a", "a/", "a//b", "a/.b", ".a", "a.", "a.lock", "a.lock/b", "a..b", "a@{1}", "@"];
+        let options = ["-x", "--upload-pack=x", &"x".repeat(256)];
+        for bad in marks.into_iter().chain(parts).chain(options) {
             assert!(RefName::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn strict_refs_match_the_pattern_of_the_wire() {
+        for good in ["main", "release/1.2", "0a1b2c"] {
+            assert!(RefName::parse(good).unwrap().strict().is_some(), "{good}");
+        }
+        for bad in [
+            "",
+            "-x",
+            "--upload-pack=x",
+            "a..b",
+            "a@{1}",
+            "a.lock",
+            "a b",
+            "/a",
+            "a+b",
+            "é",
+            &"x".repeat(201),
+        ] {
+            assert!(StrictRefName::parse(bad).is_err(), "{bad}");
         }
     }
 

@@ -8,13 +8,16 @@ pub mod visible_to;
 mod error;
 mod id;
 mod model_ref;
+mod ref_rules;
 mod status;
 
 pub use error::InvalidName;
 pub use id::{
-    ChannelName, Generation, REF_MAX, RUN_ID_MAX, RefName, RepoSlug, RunId, StoreKey, ThreadKey, ThreadName,
+    ChannelName, Generation, REF_MAX_BYTES, RUN_ID_MAX, RefName, RepoSlug, RunId, STRICT_REF_MAX, StoreKey,
+    StrictRefName, ThreadKey, ThreadName,
 };
 pub use model_ref::{Effort, MODEL_MAX, ModelRef};
+pub use ref_rules::is_ref_name;
 pub use status::{Cgroup, RunStatus, SandboxKind, SandboxNetwork, StopMode, TreePlace, Visibility};
 
 /// Milliseconds since the Unix epoch, the only representation of time across crates.

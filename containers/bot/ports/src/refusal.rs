@@ -201,6 +201,8 @@ pub enum DirectiveFault {
         /// The characters that it may have.
         max: usize,
     },
+    /// No ref has the value as its name.
+    Ref,
 }
 
 /// The facts of a thread's live run that a requester may know.

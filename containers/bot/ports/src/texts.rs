@@ -5,7 +5,7 @@
 
 use ars_agent::money::dollars;
 use ars_events::checkpoint_note;
-use ars_types::ModelRef;
+use ars_types::{ModelRef, RefName};
 
 use super::{
     Checkpoint, DirectiveFault, LiveRunFacts, ModelError, ModelErrorKind, Notice, Overload, Refusal,
@@ -170,6 +170,10 @@ pub fn directive_fault(fault: &DirectiveFault) -> String {
         DirectiveFault::Agent { known } => format!("there is no such agent. The agents are: {known}."),
         DirectiveFault::Effort { known } => format!("there is no such effort. The efforts are: {known}."),
         DirectiveFault::TooLong { key, max } => format!("`{key}` may have at most {max} characters."),
+        DirectiveFault::Ref => format!(
+            "the name behind `ref` must {}. Name a branch, a tag or a commit, or write code between backticks.",
+            RefName::RULE
+        ),
     }
 }
 

@@ -13,7 +13,7 @@ use ars_resident::thread::{Binding, Deps, TreeCheck, TreeDecision, decide_tree, 
 use ars_resident::wire::{AttachAnswer, AttachRequest, CredentialState, TraceStep};
 use ars_resident::{disk::Arrival, layout, lifecycle::REFRESH_INTERVAL_MS};
 use ars_sql::Sql;
-use ars_types::RefName;
+use ars_types::StrictRefName;
 use futures::FutureExt as _;
 
 use super::deps::Installer;
@@ -152,7 +152,7 @@ struct Attach<'a, S, H> {
     request: &'a AttachRequest,
     record: &'a Record,
     bound: Option<Binding>,
-    git_ref: RefName,
+    git_ref: StrictRefName,
     user: PoolUser,
     started_at: i64,
 }

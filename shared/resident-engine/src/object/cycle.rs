@@ -9,7 +9,7 @@ use ars_resident::plan::{CycleContext, Operation, PlanStep, adopt_deps, cycle_st
 use ars_resident::registry::Record;
 use ars_resident::snapshot::Stamp;
 use ars_sql::Sql;
-use ars_types::RefName;
+use ars_types::StrictRefName;
 use futures::FutureExt as _;
 
 use super::engine::Engine;
@@ -105,7 +105,7 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
     async fn plan(
         &self,
         step: Step,
-        git_ref: Option<&RefName>,
+        git_ref: Option<&StrictRefName>,
         sha: Option<&Sha>,
     ) -> Result<Result<Vec<Answer>, Failure>, Fault> {
         let cycle = self.lifecycle.cycle();
@@ -240,7 +240,7 @@ impl<S: Sql + 'static, H: Host> CycleRun<'_, S, H> {
             Ok(answers) => answers,
             Err(failure) => return Ok(Err(failure)),
         };
-        let Some(name) = text(&answers).and_then(|name| RefName::parse(name).ok()) else {
+        let Some(name) = text(&answers).and_then(|name| StrictRefName::parse(name).ok()) else {
             return Ok(Err(failure("the repository has no default branch")));
         };
         // Later cycles follow the branch that was found.

@@ -10,7 +10,7 @@ use ars_resident::names::{LockfileKey, Sha, TableCommand};
 use ars_resident::plan::{adopt_deps, archive_deps, install};
 use ars_resident::registry::Record;
 use ars_sql::Sql;
-use ars_types::RefName;
+use ars_types::StrictRefName;
 use futures::FutureExt as _;
 
 use super::engine::Engine;
@@ -70,7 +70,7 @@ pub(super) enum Installer {
 
 impl Installer {
     /// Returns the installer of a commit, which is the tip of `git_ref`.
-    pub(super) fn of(record: &Record, git_ref: &RefName) -> Self {
+    pub(super) fn of(record: &Record, git_ref: &StrictRefName) -> Self {
         if *git_ref == record.default_ref { Self::Default } else { Self::Other }
     }
 }

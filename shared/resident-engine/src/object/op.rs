@@ -13,7 +13,7 @@ use ars_resident::registry::Record;
 use ars_resident::thread::Deps;
 use ars_resident::wire::{OpAnswer, OpName, OpRequest, OpStatus, TraceStep};
 use ars_sql::Sql;
-use ars_types::RefName;
+use ars_types::StrictRefName;
 
 use super::deps::Installer;
 use super::engine::Engine;
@@ -137,7 +137,7 @@ impl<S: Sql + 'static, H: Host> OpRun<'_, S, H> {
         })
     }
 
-    async fn commit(&self, git_ref: &RefName, steps: &mut Steps<'_, S, H>) -> Result<Sha, Error> {
+    async fn commit(&self, git_ref: &StrictRefName, steps: &mut Steps<'_, S, H>) -> Result<Sha, Error> {
         let failed = |error: StepError| error.into_refusal(Token::OpFailed);
         if let Some(sha) = steps.tip(git_ref).await.map_err(failed)? {
             return Ok(sha);
@@ -153,7 +153,7 @@ impl<S: Sql + 'static, H: Host> OpRun<'_, S, H> {
     /// Returns the dependencies of the commit, installed if the store lacks them.
     async fn deps(
         &self,
-        git_ref: &RefName,
+        git_ref: &StrictRefName,
         sha: &Sha,
         steps: &mut Steps<'_, S, H>,
     ) -> Result<(Option<LockfileKey>, bool), Error> {

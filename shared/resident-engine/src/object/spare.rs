@@ -15,7 +15,7 @@ use ars_resident::registry::Record;
 use ars_resident::snapshot::Stamp;
 use ars_resident::thread::Deps;
 use ars_sql::Sql;
-use ars_types::RefName;
+use ars_types::StrictRefName;
 use futures::FutureExt as _;
 
 use super::engine::Engine;
@@ -30,7 +30,7 @@ const MAKE_ATTEMPTS: u32 = 3;
 /// A spare tree on the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Spare {
-    pub git_ref: RefName,
+    pub git_ref: StrictRefName,
     pub sha: Sha,
     pub key: Option<LockfileKey>,
     pub user: PoolUser,
@@ -78,7 +78,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     }
 
     /// Returns the user of the spare tree if it has this ref.
-    pub(super) fn spare_user(&self, git_ref: &RefName) -> Option<PoolUser> {
+    pub(super) fn spare_user(&self, git_ref: &StrictRefName) -> Option<PoolUser> {
         let live = self.live.borrow();
         live.spare.as_ref().filter(|spare| spare.git_ref == *git_ref).map(|spare| spare.user)
     }

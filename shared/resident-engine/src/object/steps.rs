@@ -9,7 +9,7 @@ use ars_resident::plan::{CycleContext, Operation, PlanStep, TAKE_SPARE, cycle_st
 use ars_resident::refusal::{Refusal, Token};
 use ars_resident::wire::TraceStep;
 use ars_sql::Sql;
-use ars_types::RefName;
+use ars_types::StrictRefName;
 
 use super::engine::Engine;
 use crate::{Error, Host, HostError, TokenUse};
@@ -97,7 +97,7 @@ impl<'a, S: Sql + 'static, H: Host> Steps<'a, S, H> {
     }
 
     /// Returns the commit of a branch in the mirror, or `None` if it has no such branch.
-    pub(super) async fn tip(&mut self, git_ref: &RefName) -> Result<Option<Sha>, StepError> {
+    pub(super) async fn tip(&mut self, git_ref: &StrictRefName) -> Result<Option<Sha>, StepError> {
         let context = CycleContext { git_ref: Some(git_ref), ..CycleContext::default() };
         match self.mirror(Step::RevParse, &context, READ_TIMEOUT_MS).await {
             Ok(Some(Answer::Command(end))) => Ok(Sha::parse(end.stdout.trim()).ok()),

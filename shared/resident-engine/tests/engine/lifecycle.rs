@@ -152,7 +152,7 @@ fn offboarding_removes_everything_and_repeats_what_failed() {
 fn missing_default_branch_falls_back_to_that_of_the_host() {
     let mut world = World::new();
     let record = ars_resident::registry::Record {
-        default_ref: ars_types::RefName::parse("gone").unwrap(),
+        default_ref: ars_types::StrictRefName::parse("gone").unwrap(),
         ..record()
     };
     world.call(Call::Onboard { record: Box::new(record) });

@@ -1,6 +1,6 @@
 //! The durable row of a cycle: its current step, the steps that follow, lease, attempt and findings.
 
-use ars_types::{RefName, UnixMillis};
+use ars_types::{StrictRefName, UnixMillis};
 use serde::{Deserialize, Serialize};
 
 use super::protocol::{Found, Step};
@@ -98,7 +98,7 @@ impl Cycle {
     }
 
     /// Returns the branch that the cycle follows, if it is known yet.
-    pub const fn git_ref(&self) -> Option<&RefName> {
+    pub const fn git_ref(&self) -> Option<&StrictRefName> {
         self.found.git_ref.as_ref()
     }
 

@@ -1,6 +1,6 @@
 //! Inputs, actions, steps and their results.
 
-use ars_types::{RefName, UnixMillis};
+use ars_types::{StrictRefName, UnixMillis};
 use serde::{Deserialize, Serialize};
 
 use super::reason::DownCause;
@@ -22,7 +22,7 @@ pub const RESTORE_DEADLINE_MS: i64 = 1_500_000;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Config {
     /// Default branch.
-    pub default_ref: RefName,
+    pub default_ref: StrictRefName,
     /// Budget of provisioning, in milliseconds.
     pub provisioning_timeout_ms: i64,
     /// The command table has `install`.
@@ -209,7 +209,7 @@ pub enum Output {
     /// Of [`Step::Inspect`].
     Inspected(Box<Inspection>),
     /// Of [`Step::DetectDefaultBranch`].
-    Branch(RefName),
+    Branch(StrictRefName),
     /// Of [`Step::RevParse`].
     Commit(Sha),
     /// Of [`Step::LockfileKey`].
@@ -390,7 +390,7 @@ pub enum WatchdogAction {
 /// Values that a cycle found so far.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Found {
-    pub git_ref: Option<RefName>,
+    pub git_ref: Option<StrictRefName>,
     pub sha: Option<Sha>,
     pub key: Option<LockfileKey>,
     pub snapshot: Option<Snapshot>,

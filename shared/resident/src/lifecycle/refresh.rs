@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn refresh_does_as_little_as_the_markers_allow() {
-        let git_ref = ars_types::RefName::parse("main").unwrap();
+        let git_ref = ars_types::StrictRefName::parse("main").unwrap();
         let stamp = Stamp { git_ref, sha: sha('a'), lockfile_hash: key("1") };
         let facts = Facts { stamp, provisioned_at: 0, last_refresh_at: 0 };
         let built = |digit| Markers {

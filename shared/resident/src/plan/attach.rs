@@ -1,6 +1,6 @@
 //! The plan of an attach.
 
-use ars_types::RefName;
+use ars_types::StrictRefName;
 
 use super::spare::TAKE_SPARE;
 use super::step::{FETCH_TIMEOUT_MS, Operation, PlanStep, User, clone_at, git, remote_git};
@@ -20,7 +20,7 @@ pub struct AttachContext<'a> {
     /// The thread.
     pub thread: &'a StrictThreadKey,
     /// Its ref.
-    pub git_ref: &'a RefName,
+    pub git_ref: &'a StrictRefName,
     /// Its user.
     pub user: PoolUser,
     /// The decision about its tree.

@@ -1,6 +1,6 @@
 //! Plans for commands and files of threads, and for operations without a model.
 
-use ars_types::RefName;
+use ars_types::StrictRefName;
 
 use super::step::{FETCH_TIMEOUT_MS, Operation, PlanStep, Unprivileged, User, git};
 use crate::layout::{MIRROR, op_checkout, op_dir, tree};
@@ -35,7 +35,7 @@ pub fn exec_timeout_ms(requested: Option<f64>) -> i64 {
 /// Returns the step that runs a command in a thread's tree.
 pub fn exec(
     thread: &StrictThreadKey,
-    git_ref: &RefName,
+    git_ref: &StrictRefName,
     user: PoolUser,
     command: ExecCommand,
     timeout_ms: i64,
@@ -51,7 +51,7 @@ pub fn exec(
 /// An absolute path outside of the tree is rejected.
 pub fn read(
     thread: &StrictThreadKey,
-    git_ref: &RefName,
+    git_ref: &StrictRefName,
     user: PoolUser,
     path: &TreePath,
 ) -> Result<PlanStep, Refusal> {
@@ -65,7 +65,7 @@ pub fn read(
 /// An absolute path outside of the tree is rejected.
 pub fn write(
     thread: &StrictThreadKey,
-    git_ref: &RefName,
+    git_ref: &StrictRefName,
     user: PoolUser,
     path: &TreePath,
 ) -> Result<PlanStep, Refusal> {
@@ -73,7 +73,7 @@ pub fn write(
     Ok(PlanStep::of("write", User::pool(user), Operation::WriteFile { path, mode: FILE_MODE }))
 }
 
-fn resolve(thread: &StrictThreadKey, git_ref: &RefName, path: &TreePath) -> Result<String, Refusal> {
+fn resolve(thread: &StrictThreadKey, git_ref: &StrictRefName, path: &TreePath) -> Result<String, Refusal> {
     let outside = || Refusal::new(Token::PathEscape, "the path leads out of the tree");
     path.within(&tree(thread, git_ref)).ok_or_else(outside)
 }

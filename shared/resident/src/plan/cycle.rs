@@ -1,6 +1,6 @@
 //! The commands of each step of a cycle.
 
-use ars_types::RefName;
+use ars_types::StrictRefName;
 
 use super::step::{FETCH_TIMEOUT_MS, Operation, PlanStep, Unprivileged, User, clone_at, git, remote_git};
 use crate::layout::{CHECKOUT, MIRROR, STATE};
@@ -25,7 +25,7 @@ pub struct CycleContext<'a> {
     /// A token was minted.
     pub has_token: bool,
     /// Branch.
-    pub git_ref: Option<&'a RefName>,
+    pub git_ref: Option<&'a StrictRefName>,
     /// Commit.
     pub sha: Option<&'a Sha>,
     /// Key of the lockfiles.

@@ -1,6 +1,6 @@
 //! What no plan contains, and the order that plans keep.
 
-use ars_types::RefName;
+use ars_types::StrictRefName;
 use proptest::prelude::*;
 
 use super::{
@@ -44,7 +44,7 @@ proptest! {
         key in "[a-z]{1,5}:[A-Za-z0-9._:-]{1,40}", git_ref in "[A-Za-z0-9][A-Za-z0-9._/-]{0,30}", flags in any::<[bool; 6]>(),
     ) {
         let [needs_fetch, has_token, readonly, has_deps, needs_checkpoint, takes_spare] = flags;
-        let Ok(git_ref) = RefName::parse(git_ref) else { return Ok(()) };
+        let Ok(git_ref) = StrictRefName::parse(git_ref) else { return Ok(()) };
         let thread = StrictThreadKey::parse(key).unwrap();
         let deps = LockfileKey::of_listing("");
         for tree in [TreeDecision::Create, TreeDecision::Reuse, TreeDecision::Replace { needs_checkpoint }] {
@@ -70,7 +70,7 @@ proptest! {
     #[test]
     fn command_stays_in_its_shell(text in "\\PC{1,30}") {
         let thread = StrictThreadKey::parse("load:1").unwrap();
-        let main = RefName::parse("main").unwrap();
+        let main = StrictRefName::parse("main").unwrap();
         let command = ExecCommand::parse(text.clone()).unwrap();
         let step = exec(&thread, &main, user(), command, 1_000);
         prop_assert_eq!(step.user, User::pool(user()));
@@ -93,7 +93,7 @@ fn op_runs_the_table_as_a_pool_user() {
 #[test]
 fn eviction_kills_and_saves_before_it_removes() {
     let thread = StrictThreadKey::parse("load:1").unwrap();
-    let main = RefName::parse("main").unwrap();
+    let main = StrictRefName::parse("main").unwrap();
     assert_eq!(
         names(&evict(&thread, &main, user(), true)),
         ["kill", "worktree-checkpoint", "worktree-remove", "home-clean"]
@@ -104,7 +104,7 @@ fn eviction_kills_and_saves_before_it_removes() {
 
 #[test]
 fn cycle_steps_touch_no_tree_of_a_thread() {
-    let (main, sha) = (RefName::parse("main").unwrap(), Sha::parse("b".repeat(40)).unwrap());
+    let (main, sha) = (StrictRefName::parse("main").unwrap(), Sha::parse("b".repeat(40)).unwrap());
     let (key, command) = (LockfileKey::of_listing("x"), TableCommand::parse("make").unwrap());
     let context = CycleContext {
         origin: "https://host/acme/app.git",
@@ -167,7 +167,7 @@ fn timeout_is_clamped() {
 #[test]
 fn files_outside_the_tree_are_rejected() {
     let thread = StrictThreadKey::parse("load:1").unwrap();
-    let main = RefName::parse("main").unwrap();
+    let main = StrictRefName::parse("main").unwrap();
     let outside = TreePath::parse("/etc/passwd").unwrap();
     assert_eq!(read(&thread, &main, user(), &outside).unwrap_err().status(), 400);
     assert!(write(&thread, &main, user(), &outside).unwrap_err().error().starts_with("path-escape: "));
@@ -177,7 +177,7 @@ fn files_outside_the_tree_are_rejected() {
 /// A push is never forced, and its credential reaches git of root only.
 #[test]
 fn push_has_no_force_and_no_git_of_the_tree() {
-    let (thread, main) = (StrictThreadKey::parse("load:1").unwrap(), RefName::parse("main").unwrap());
+    let (thread, main) = (StrictThreadKey::parse("load:1").unwrap(), StrictRefName::parse("main").unwrap());
     let (sha, branch) = (Sha::parse("a".repeat(40)).unwrap(), RunBranch::parse("ars/run-1/x").unwrap());
     let context = PublishContext { thread: &thread, git_ref: &main, user: user(), sha: &sha };
     let pushed = push("https://host/acme/app.git", &sha, &branch, true);

@@ -3,7 +3,7 @@
 //! Commits pass through the mirror, where git of root reads no setting of the tree, so a tree cannot redirect a push or
 //! read its credential.
 
-use ars_types::RefName;
+use ars_types::StrictRefName;
 
 use super::step::{FETCH_TIMEOUT_MS, Operation, PlanStep, User, git, remote_git};
 use crate::layout::{MIRROR, tree};
@@ -17,7 +17,7 @@ pub struct PublishContext<'a> {
     /// The thread.
     pub thread: &'a StrictThreadKey,
     /// Its ref.
-    pub git_ref: &'a RefName,
+    pub git_ref: &'a StrictRefName,
     /// Its user.
     pub user: PoolUser,
     /// The commit.

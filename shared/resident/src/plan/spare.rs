@@ -3,7 +3,7 @@
 //! An attach moves it to its place, so it does not wait for a checkout. Until then only root can reach it. Not here: when
 //! one is made, and who gets it (`shared/resident-engine`).
 
-use ars_types::RefName;
+use ars_types::StrictRefName;
 
 use super::attach::PRIVATE_MODE;
 use super::step::{FETCH_TIMEOUT_MS, Operation, PlanStep, User, clone_at, git};
@@ -18,7 +18,7 @@ pub const TAKE_SPARE: &str = "spare-take";
 #[derive(Debug, Clone, Copy)]
 pub struct SpareContext<'a> {
     /// Its ref.
-    pub git_ref: &'a RefName,
+    pub git_ref: &'a StrictRefName,
     /// Its user.
     pub user: PoolUser,
     /// Dependencies to link. `None` without an install command.

@@ -1,6 +1,6 @@
 //! The vocabulary of plans.
 
-use ars_types::RefName;
+use ars_types::StrictRefName;
 use serde::{Deserialize, Serialize};
 
 use crate::layout::MIRROR;
@@ -339,6 +339,6 @@ pub(super) fn remote_git(cwd: &str, args: &[&str], has_credential: bool) -> Oper
 ///
 /// It has the branches and tags of the code host, packed anew: a copy of the mirror's files would also have the saved work
 /// of other threads. No write reaches the mirror's objects.
-pub(super) fn clone_at(branch: &RefName, path: &str) -> Operation {
+pub(super) fn clone_at(branch: &StrictRefName, path: &str) -> Operation {
     git(MIRROR, &["clone", "--no-local", "--branch", branch.as_str(), "--", MIRROR, path])
 }

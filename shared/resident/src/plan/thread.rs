@@ -1,6 +1,6 @@
 //! Plans for trees of threads: check, save, credentials, kill, evict, abandon.
 
-use ars_types::RefName;
+use ars_types::StrictRefName;
 
 use super::step::{Operation, PlanStep, User};
 use crate::layout::{deps_entry, op_dir, thread_dir, tree};
@@ -16,26 +16,31 @@ const TRASH_TIMEOUT_MS: i64 = 300_000;
 
 /// Returns the step that checks a tree for unsaved work, as the thread's user.
 /// `tip` is that of its ref in the mirror.
-pub fn check(thread: &StrictThreadKey, git_ref: &RefName, user: PoolUser, tip: Option<&Sha>) -> PlanStep {
+pub fn check(
+    thread: &StrictThreadKey,
+    git_ref: &StrictRefName,
+    user: PoolUser,
+    tip: Option<&Sha>,
+) -> PlanStep {
     let check = Operation::CheckTree { tree: tree(thread, git_ref), tip: tip.cloned() };
     PlanStep::of("worktree-check", User::pool(user), check)
 }
 
 /// Returns the step that saves the work of a tree below `refs/ars`.
 /// The tree and its index are unchanged.
-pub fn checkpoint(thread: &StrictThreadKey, git_ref: &RefName, user: PoolUser) -> PlanStep {
+pub fn checkpoint(thread: &StrictThreadKey, git_ref: &StrictRefName, user: PoolUser) -> PlanStep {
     let save = Operation::Checkpoint { tree: tree(thread, git_ref) };
     PlanStep::of("worktree-checkpoint", User::pool(user), save).locked()
 }
 
 /// Returns the step that reports the credential file of a tree, before a command of a writable tree.
-pub fn check_credential(thread: &StrictThreadKey, git_ref: &RefName, user: PoolUser) -> PlanStep {
+pub fn check_credential(thread: &StrictThreadKey, git_ref: &StrictRefName, user: PoolUser) -> PlanStep {
     let check = Operation::CheckCredential { tree: tree(thread, git_ref) };
     PlanStep::of("credential-check", User::pool(user), check)
 }
 
 /// Returns the step that replaces the credential of a tree.
-pub fn write_credential(thread: &StrictThreadKey, git_ref: &RefName, user: PoolUser) -> PlanStep {
+pub fn write_credential(thread: &StrictThreadKey, git_ref: &StrictRefName, user: PoolUser) -> PlanStep {
     let write = Operation::WriteCredential { tree: tree(thread, git_ref) };
     PlanStep::of("credential-write", User::pool(user), write)
 }
@@ -58,7 +63,7 @@ pub fn kill(user: PoolUser) -> PlanStep {
 /// the user of the next thread.
 pub fn evict(
     thread: &StrictThreadKey,
-    git_ref: &RefName,
+    git_ref: &StrictRefName,
     user: PoolUser,
     needs_checkpoint: bool,
 ) -> Vec<PlanStep> {

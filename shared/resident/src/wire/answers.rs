@@ -1,6 +1,6 @@
 //! Answers.
 
-use ars_types::{RefName, UnixMillis};
+use ars_types::{StrictRefName, UnixMillis};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -86,7 +86,7 @@ pub struct AttachAnswer {
     pub workspace: String,
     /// Bound ref.
     #[serde(rename = "ref")]
-    pub git_ref: RefName,
+    pub git_ref: StrictRefName,
     /// Commit.
     pub sha: Sha,
     /// User.
@@ -206,7 +206,7 @@ pub struct OpAnswer {
     pub resource: Resource,
     /// Ref.
     #[serde(rename = "ref")]
-    pub git_ref: RefName,
+    pub git_ref: StrictRefName,
     /// Commit.
     pub sha: Sha,
     /// One line.
@@ -245,7 +245,7 @@ pub struct OpStatus {
     pub reason: Option<String>,
     /// Default branch.
     #[serde(rename = "ref")]
-    pub git_ref: Option<RefName>,
+    pub git_ref: Option<StrictRefName>,
     /// Commit.
     pub sha: Option<Sha>,
     /// End of the last refresh.
@@ -364,7 +364,7 @@ pub struct Discards {
 #[serde(rename_all = "camelCase")]
 pub struct Reprovision {
     /// Default branch.
-    pub default_ref: RefName,
+    pub default_ref: StrictRefName,
     /// Budget.
     pub provisioning_timeout_ms: i64,
 }

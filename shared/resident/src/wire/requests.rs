@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
-use ars_types::{RefName, RunId};
+use ars_types::{RunId, StrictRefName};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -53,7 +53,7 @@ pub struct OnboardRequest {
     #[serde(deserialize_with = "commands")]
     pub commands: Commands,
     /// Default branch.
-    pub default_ref: RefName,
+    pub default_ref: StrictRefName,
     /// Effects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effects: Option<Effects>,
@@ -116,7 +116,7 @@ pub struct ReconfigureRequest {
     pub effects: Option<Effects>,
     /// Default branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub default_ref: Option<RefName>,
+    pub default_ref: Option<StrictRefName>,
     /// Budget on the disk.
     #[serde(default, deserialize_with = "disk_budget", skip_serializing_if = "Option::is_none")]
     pub disk_budget_mb: Option<u64>,
@@ -172,7 +172,7 @@ pub struct AttachRequest {
     pub thread_key: StrictThreadKey,
     /// Ref of the first attach.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ref_hint: Option<RefName>,
+    pub ref_hint: Option<StrictRefName>,
     /// The tree gets no token.
     #[serde(default)]
     pub readonly: bool,
@@ -334,7 +334,7 @@ pub struct OpRequest {
     pub op: OpName,
     /// The ref. The default branch if absent.
     #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
-    pub git_ref: Option<RefName>,
+    pub git_ref: Option<StrictRefName>,
 }
 
 fn commands<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Commands, D::Error> {

@@ -1,6 +1,6 @@
 //! The engine view and the list of residents.
 
-use ars_types::{RefName, UnixMillis};
+use ars_types::{StrictRefName, UnixMillis};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ pub struct EngineView {
     /// Last change of the state.
     pub updated_at: UnixMillis,
     /// Default branch.
-    pub default_ref: RefName,
+    pub default_ref: StrictRefName,
     /// Commit.
     pub sha: Option<Sha>,
     /// Key of the lockfiles.
@@ -84,7 +84,7 @@ pub struct ThreadRow {
     pub thread_key: StrictThreadKey,
     /// Ref.
     #[serde(rename = "ref")]
-    pub git_ref: RefName,
+    pub git_ref: StrictRefName,
     /// Commit.
     pub sha: Sha,
     /// User.

@@ -7,7 +7,7 @@ use ars_resident::lifecycle::{
     TeardownPart, TreesState,
 };
 use ars_resident::names::{BackupId, LockfileKey, RuntimeId, Sha};
-use ars_types::RefName;
+use ars_types::StrictRefName;
 
 pub const SECOND: i64 = 1_000;
 pub const MINUTE: i64 = 60 * SECOND;
@@ -62,7 +62,7 @@ pub fn key(sha: &Sha) -> LockfileKey {
 }
 
 pub fn config() -> Config {
-    let default_ref = RefName::parse("main").unwrap();
+    let default_ref = StrictRefName::parse("main").unwrap();
     Config { default_ref, provisioning_timeout_ms: TIMEOUT, has_install: true }
 }
 

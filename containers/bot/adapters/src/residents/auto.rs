@@ -14,7 +14,7 @@ use ars_resident::{
     names::Resource,
     wire::OnboardRequest,
 };
-use ars_types::RefName;
+use ars_types::StrictRefName;
 use tokio_util::sync::CancellationToken;
 
 use super::local::LocalTransport;
@@ -99,7 +99,7 @@ impl AutoOnboarding {
         let request = OnboardRequest {
             resource: resource.clone(),
             commands: table.table(),
-            default_ref: RefName::parse(UNKNOWN_BRANCH).map_err(|error| error.to_string())?,
+            default_ref: StrictRefName::parse(UNKNOWN_BRANCH).map_err(|error| error.to_string())?,
             effects: None,
             disk_budget_mb: None,
             provisioning_timeout_ms: None,

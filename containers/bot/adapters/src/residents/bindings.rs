@@ -12,7 +12,7 @@ use std::{
 
 use ars_bot_ports::{Repository, WorkspaceError, WorkspaceRequest};
 use ars_resident::names::{Resource, RunBranch, Sha};
-use ars_types::{RefName, RunId, ThreadKey};
+use ars_types::{RefName, RunId, StrictRefName, ThreadKey};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -35,9 +35,9 @@ pub(super) struct Note {
     pub(super) resource: Resource,
     /// The ref that the first request named.
     #[serde(rename = "ref")]
-    pub(super) git_ref: Option<RefName>,
+    pub(super) git_ref: Option<StrictRefName>,
     /// The branch that the resident bound the thread to.
-    pub(super) bound: RefName,
+    pub(super) bound: StrictRefName,
     /// The commit from which the tree started.
     pub(super) base: Sha,
     /// The last push of the thread.
@@ -76,6 +76,14 @@ pub(super) struct Saved {
 }
 
 impl Note {
+    /// Returns whether the tree was requested or bound at a ref.
+    fn is_at(&self, wanted: &RefName) -> bool {
+        [self.git_ref.as_ref(), Some(&self.bound)]
+            .into_iter()
+            .flatten()
+            .any(|own| own.as_str() == wanted.as_str())
+    }
+
     /// Returns the repository.
     pub(super) fn repository(&self) -> Repository {
         Repository { name: self.repository.clone(), origin: self.origin.clone() }
@@ -96,7 +104,7 @@ impl Note {
             return refused(&self.repository, "repository");
         }
         match request.git_ref {
-            Some(wanted) if self.git_ref.as_ref() != Some(wanted) && self.bound != *wanted => {
+            Some(wanted) if !self.is_at(wanted) => {
                 refused(self.git_ref.as_ref().unwrap_or(&self.bound).as_str(), "ref")
             }
             _ => Ok(()),

@@ -19,7 +19,7 @@ use ars_resident::{
     refusal::Token,
     wire::{AttachAnswer, StatusAnswer, StatusRequest},
 };
-use ars_types::{RefName, RunId, ThreadKey, TreePlace};
+use ars_types::{RefName, RunId, StrictRefName, ThreadKey, TreePlace};
 use async_trait::async_trait;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -216,7 +216,7 @@ impl ResidentWorkspaces {
         cancel: &CancellationToken,
     ) -> Result<Arc<dyn Workspace>, WorkspaceError> {
         let own = note.repository();
-        let first = note.git_ref.clone();
+        let first = note.git_ref.as_ref().and_then(|first| RefName::parse(first.as_str()).ok());
         let has_saved = note.saved.is_some();
         let request = WorkspaceRequest {
             repository: request.repository.or(request.own).or(Some(&own)),
@@ -251,7 +251,9 @@ impl ResidentWorkspaces {
         cancel: &CancellationToken,
     ) -> Result<Arc<dyn Workspace>, Unfit> {
         let status = self.probe(&note.resource, cancel).await?;
-        let hint = request.git_ref.or(Some(&note.bound)).filter(|hint| hint.as_str() != NO_BRANCH).cloned();
+        let wanted = request.git_ref.map(strict).transpose()?;
+        let hint =
+            wanted.clone().or_else(|| Some(note.bound.clone())).filter(|hint| hint.as_str() != NO_BRANCH);
         // The tree of another mode is replaced by the resident, after it was saved.
         let note = Note { is_readonly: request.access == TreeAccess::Read, ..note };
         let tree = self.tree(request.thread, note, request.purpose);
@@ -259,7 +261,7 @@ impl ResidentWorkspaces {
             ResidentsError::Cancelled => Unfit::Failed(WorkspaceError::Cancelled),
             error => Unfit::NotNow(format!("the resident rejected the attach: {error}")),
         })?;
-        if let Some(wanted) = request.git_ref.filter(|wanted| **wanted != answer.git_ref) {
+        if let Some(wanted) = wanted.filter(|wanted| *wanted != answer.git_ref) {
             return Err(Unfit::Failed(WorkspaceError::Refused(format!(
                 "this thread works on {}, not on {wanted}. Use another thread for another ref.",
                 answer.git_ref
@@ -353,6 +355,12 @@ impl ResidentWorkspaces {
     }
 }
 
+/// Returns a ref as residents accept it.
+fn strict(git_ref: &RefName) -> Result<StrictRefName, Unfit> {
+    let unfit = || Unfit::NotNow(format!("residents accept no ref with the characters of {git_ref}"));
+    git_ref.strict().ok_or_else(unfit)
+}
+
 /// Returns the text about a local tree of a repository with a resident.
 fn local_note(why: &str) -> String {
     ars_events::clean(&format!("local working tree: {why}"), 300)
@@ -401,7 +409,7 @@ impl WorkspaceProvider for ResidentWorkspaces {
             Err(error) => return Err(error),
         };
         let mut lines = text.lines();
-        let bound = lines.next().and_then(|line| RefName::parse(line.trim()).ok());
+        let bound = lines.next().and_then(|line| StrictRefName::parse(line.trim()).ok());
         let base = lines.next().and_then(|line| Sha::parse(line.trim()).ok());
         let (Some(bound), Some(base)) = (bound, base) else { return Ok(false) };
         let is_readonly = lines.next().is_some_and(|origin| origin.trim().ends_with(OF_MIRROR));
@@ -462,8 +470,8 @@ fn new_note(places: &ResidentPlaces, repository: &Repository, git_ref: Option<&R
         repository: repository.name.clone(),
         origin: without_userinfo(&repository.origin),
         resource: (places.resource_of)(repository)?,
-        git_ref: git_ref.cloned(),
-        bound: RefName::parse(NO_BRANCH).ok()?,
+        git_ref: git_ref.and_then(RefName::strict),
+        bound: StrictRefName::parse(NO_BRANCH).ok()?,
         base: Sha::parse(NO_COMMIT).ok()?,
         pushed: None,
         saved: None,

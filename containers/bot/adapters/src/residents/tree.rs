@@ -21,7 +21,7 @@ use ars_resident::{
         PushAnswer, PushRequest,
     },
 };
-use ars_types::{RefName, ThreadKey};
+use ars_types::{StrictRefName, ThreadKey};
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -275,7 +275,7 @@ impl ResidentTree {
     /// Attaches the thread. A request without a ref is repeated once with the default branch.
     pub(super) async fn attach(
         &self,
-        git_ref: Option<&RefName>,
+        git_ref: Option<&StrictRefName>,
         cancel: &CancellationToken,
     ) -> Result<AttachAnswer, ResidentsError> {
         let Note { resource, is_readonly, .. } = self.note();

@@ -9,7 +9,7 @@ use std::{
 
 use ars_bot_ports::{ResidentsError, WorkspaceError};
 use ars_resident::names::{Resource, Sha};
-use ars_types::{RefName, ThreadKey};
+use ars_types::{StrictRefName, ThreadKey};
 use async_trait::async_trait;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -43,7 +43,7 @@ async fn exec(answers: &[&'static str], timeout: Duration) -> (Result<Executed, 
         origin: "https://host.example/acme/app".to_owned(),
         resource: Resource::parse("repo:acme/app").unwrap(),
         git_ref: None,
-        bound: RefName::parse("main").unwrap(),
+        bound: StrictRefName::parse("main").unwrap(),
         base: Sha::parse("a".repeat(40)).unwrap(),
         pushed: None,
         saved: None,

@@ -8,7 +8,6 @@ use std::{
 };
 
 use ars_bot_ports::{CodeHost, KEPT_FOLDER, Repository, WorkspaceError, WorkspaceRequest};
-use ars_types::RefName;
 use tempfile::TempDir;
 
 use super::{
@@ -18,6 +17,7 @@ use super::{
     git::{CLONE_TIMEOUT, Git, GitOutput, Limits, NO_TRANSPORT, SHORT, transports_of},
     host_access::OriginAccess,
     meta::Meta,
+    start_point,
 };
 use crate::logins::without_userinfo;
 
@@ -63,9 +63,7 @@ pub(super) async fn fill(
     match request.repository {
         Some(repository) => {
             clone(git, host, repository).await?;
-            if let Some(git_ref) = request.git_ref {
-                check_out(git, git_ref).await?;
-            }
+            start_point::check_out(git, &without_userinfo(&repository.origin), request.git_ref).await?;
         }
         None => {
             let command = git.outside(NO_TRANSPORT, &["init", "--quiet", "--", "tree"]);
@@ -165,15 +163,4 @@ async fn clone_with(git: &Git<'_>, origin: &str, access: &OriginAccess) -> Resul
     let arguments: Vec<String> = setting.chain(clone.map(str::to_owned)).collect();
     let command = git.outside(transports_of(origin), &arguments);
     git.run_with(command, credentials, Limits { time: CLONE_TIMEOUT, ..SHORT }).await
-}
-
-/// Checks out a branch of the origin, a tag, or a commit.
-async fn check_out(git: &Git<'_>, git_ref: &RefName) -> Result<(), WorkspaceError> {
-    let command = git.inside(&["checkout", "--quiet", git_ref.as_str(), "--"]);
-    let answer = git.run(command, Limits { time: CLONE_TIMEOUT, ..SHORT }).await?;
-    if answer.exit_code == 0 {
-        return Ok(());
-    }
-    let words = answer.own_words();
-    Err(WorkspaceError::Clone(format!("{git_ref} could not be checked out: {words}")))
 }

@@ -30,6 +30,7 @@ mod restored;
 mod rights;
 mod search;
 mod start;
+mod start_point;
 mod tool;
 mod trial;
 

@@ -9,7 +9,7 @@ use ars_bot_adapters::{
 use ars_bot_ports::{OpenFor, Repository, WorkspaceError, WorkspaceProvider as _};
 use ars_types::{SandboxKind, TreePlace};
 
-use crate::support::{World, exec, thread};
+use crate::support::{World, exec, git, thread};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn repository_without_resident_is_local() {
@@ -39,6 +39,21 @@ async fn agent_with_own_hosts_gets_a_local_tree() {
     world.onboard().await;
     assert_eq!(world.open("t").await.placement().tree, TreePlace::Local);
     assert_eq!(world.open_to_read("other").await.placement().tree, TreePlace::Resident);
+}
+
+/// The wire of residents has a stricter pattern than git.
+/// The run works on the ref, and its reader learns where and why.
+#[tokio::test(flavor = "multi_thread")]
+async fn ref_that_residents_reject_gets_a_local_tree() {
+    let world = World::new();
+    let origin = world.repository().origin;
+    git(origin.as_ref(), &["update-ref", "refs/heads/fix/#1-größe", "HEAD"]);
+    world.onboard().await;
+    let tree = world.open_at("t", "fix/#1-größe").await;
+    let placement = tree.placement();
+    assert_eq!(placement.tree, TreePlace::Local);
+    assert!(placement.note.unwrap().contains("residents accept no ref with the characters of fix/#1-größe"));
+    assert_eq!(exec(&*tree, "git symbolic-ref HEAD").await.output, "refs/heads/fix/#1-größe\n");
 }
 
 /// The resident was removed with all trees. A later run is local, and its reader learns why.

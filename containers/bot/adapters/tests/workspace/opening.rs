@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     servers,
-    support::{CANARY, TIMEOUT, exec, must, opened, text, thread, world},
+    support::{CANARY, TIMEOUT, exec, git, must, opened, text, thread, world},
 };
 
 #[tokio::test]
@@ -66,11 +66,59 @@ async fn only_branches_tags_and_commits_are_refs() {
     // A file's name is not a ref, although `git checkout` accepts it.
     for unknown in ["nowhere", "src"] {
         let error = open("unknown", unknown).await.err().unwrap();
+        let names =
+            |text: &str| text.contains("`ref` names no") && text.contains("main") && text.contains("topic");
         assert!(matches!(&error, WorkspaceError::Clone(text) if text.contains(unknown)), "{error}");
+        assert!(names(&error.to_string()), "{error}");
     }
     // A failed attempt leaves no files, so the next one starts afresh.
     assert_eq!(world.places().len(), 3);
     assert!(open("unknown", "main").await.is_ok());
+}
+
+#[tokio::test]
+async fn branch_precedes_tag_of_the_same_name() {
+    let world = world();
+    let origin = world.origin();
+    git(&origin, &["branch", "v1", "topic"]);
+    let origin = origin.display().to_string();
+    let tree = world.open_at("t", &origin, Some("v1"), &CancellationToken::new()).await.unwrap();
+    assert!(text(&*tree, "topic.txt").await.is_some());
+    assert_eq!(
+        must(&*tree, "git symbolic-ref HEAD; git rev-parse --abbrev-ref @{u}").await,
+        "refs/heads/v1\norigin/v1\n"
+    );
+}
+
+#[tokio::test]
+async fn any_name_of_a_branch_is_a_start() {
+    let world = world();
+    let origin = world.origin();
+    let names =
+        ["fix/#12-crash", "a+b", "T-1@add", "größe", "1.0,2", "$(x)", "it's", "refs/heads/odd", "a.lock.b"];
+    for name in names {
+        git(&origin, &["update-ref", &format!("refs/heads/{name}"), "topic"]);
+    }
+    let place = origin.display().to_string();
+    for name in names {
+        let tree = world.open_at(name, &place, Some(name), &CancellationToken::new()).await.unwrap();
+        assert_eq!(must(&*tree, "git symbolic-ref HEAD").await, format!("refs/heads/{name}\n"));
+        assert!(text(&*tree, "topic.txt").await.is_some(), "{name}");
+    }
+}
+
+/// Git clones such a repository with a warning, and the tree is empty.
+#[tokio::test]
+async fn missing_default_branch_is_an_error() {
+    let world = world();
+    let origin = world.origin();
+    git(&origin, &["symbolic-ref", "HEAD", "refs/heads/gone"]);
+    let error = world.open_from("t", &origin).await.err().unwrap();
+    let has_advice = |text: &str| text.contains("`ref:`") && text.contains("main") && text.contains("topic");
+    assert!(matches!(&error, WorkspaceError::Clone(text) if has_advice(text)), "{error}");
+    let origin = origin.display().to_string();
+    let tree = world.open_at("t", &origin, Some("topic"), &CancellationToken::new()).await.unwrap();
+    assert!(text(&*tree, "topic.txt").await.is_some());
 }
 
 #[tokio::test]

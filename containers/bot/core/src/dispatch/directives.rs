@@ -4,7 +4,8 @@
 //! `=` separates as well as `:`. A directive starts at the start or after white space, and its value ends at the next
 //! white space. It is removed from the model's text with the adjacent blanks. Line breaks elsewhere stay, because
 //! requests carry code. Words in Markdown code are never directives. `repo` and `ref` are this service's form of a
-//! repository hint, and `repo=args.repo`, as in a program, is none.
+//! repository hint, and `repo=args.repo`, as in a program, is none. `ref:` is never read as code: a run that silently
+//! starts from the default branch is worse than an error.
 
 use std::ops::Range;
 
@@ -41,15 +42,16 @@ pub struct ParsedDirectives {
 /// Parses the directives of a message.
 ///
 /// # Errors
-/// An unknown agent or effort, or a model or repository that is too long. Any other word in the form of a directive
-/// stays in the text, because requests carry code.
+/// An unknown agent or effort, a malformed ref, or a model or repository that is too long. Any other word in the form
+/// of a directive stays in the text, because requests carry code.
 pub fn parse(text: &str) -> Result<ParsedDirectives, DirectiveFault> {
     let mut choices = Choices::default();
     let (mut all, mut placeless) = (Vec::new(), Vec::new());
-    for Candidate { place, key, value } in candidates(text) {
-        if apply(&mut choices, key, value)? == Applied::NotOurs {
+    for candidate in candidates(text) {
+        if apply(&mut choices, &candidate)? == Applied::NotOurs {
             continue;
         }
+        let Candidate { place, key, .. } = candidate;
         if !matches!(key, "repo" | "ref") {
             placeless.push(place.clone());
         }
@@ -86,9 +88,9 @@ fn without(text: &str, words: &[Range<usize>]) -> String {
 /// Returns the choices of earlier user turns of the thread: the last valid value of each key.
 pub fn sticky<'a>(user_turns: impl Iterator<Item = &'a str>) -> Choices {
     let mut choices = Choices::default();
-    for Candidate { key, value, .. } in user_turns.flat_map(candidates) {
+    for candidate in user_turns.flat_map(candidates) {
         // An invalid value leaves the choice unchanged.
-        drop(apply(&mut choices, key, value));
+        drop(apply(&mut choices, &candidate));
     }
     choices
 }
@@ -98,6 +100,8 @@ struct Candidate<'a> {
     place: Range<usize>,
     key: &'a str,
     value: &'a str,
+    /// Its separator is `=`, as in a program.
+    is_assignment: bool,
 }
 
 /// Returns the candidates outside code, in order.
@@ -111,7 +115,8 @@ fn candidates(text: &str) -> Vec<Candidate<'_>> {
         while code.next_if(|span| span.end <= begin).is_some() {}
         let is_code = code.peek().is_some_and(|span| span.contains(&begin));
         if let Some((key, value)) = split(word).filter(|_| !is_code) {
-            found.push(Candidate { place: begin..at, key, value });
+            let is_assignment = word[key.len()..].starts_with('=');
+            found.push(Candidate { place: begin..at, key, value, is_assignment });
         }
     }
     found
@@ -149,7 +154,8 @@ enum Applied {
 
 /// Applies one directive.
 /// The fault does not quote the value, because a pasted secret may be in its place.
-fn apply(choices: &mut Choices, key: &str, value: &str) -> Result<Applied, DirectiveFault> {
+fn apply(choices: &mut Choices, candidate: &Candidate<'_>) -> Result<Applied, DirectiveFault> {
+    let Candidate { key, value, is_assignment, .. } = *candidate;
     let is_taken = match key {
         "agent" => {
             let unknown = || DirectiveFault::Agent { known: agents::names() };
@@ -163,6 +169,11 @@ fn apply(choices: &mut Choices, key: &str, value: &str) -> Result<Applied, Direc
             choices.effort = Some(Effort::parse(value).ok_or_else(unknown)?);
             true
         }
+        "ref" if is_assignment && (value.contains(CODE_MARKS) || value.starts_with('&')) => false,
+        "ref" => {
+            choices.git_ref = Some(RefName::parse(value).map_err(|_| DirectiveFault::Ref)?);
+            true
+        }
         _ if value.contains(CODE_MARKS) => false,
         "model" if value.contains('/') && exceeds(value, MODEL_MAX) => {
             return Err(DirectiveFault::TooLong { key: "model", max: MODEL_MAX });
@@ -171,8 +182,7 @@ fn apply(choices: &mut Choices, key: &str, value: &str) -> Result<Applied, Direc
             return Err(DirectiveFault::TooLong { key: "repo", max: REPOSITORY_MAX });
         }
         "model" => put(&mut choices.model, ModelRef::parse(value).ok()),
-        "repo" => put(&mut choices.repository, Some(value.to_owned())),
-        _ => put(&mut choices.git_ref, RefName::parse(value).ok()),
+        _ => put(&mut choices.repository, Some(value.to_owned())),
     };
     Ok(if is_taken { Applied::Taken } else { Applied::NotOurs })
 }
@@ -250,7 +260,7 @@ mod tests {
     #[test]
     fn pasted_code_has_no_directives() {
         for text in [
-            "why is ref=&value and ref:--x",
+            "why is ref=&value and ref=(x)",
             "set model=gpt and model:\"a/b\"",
             "repo=(self.repo, 1) repo:{id} repo=\"x\"",
             "in `agent:nobody ref:main` and ``effort=max ` ``",
@@ -267,6 +277,21 @@ mod tests {
         let parsed = parse("ref:main in `ref:x` ref=&x agent:coding").unwrap();
         assert_eq!(parsed.text, "in `ref:x` ref=&x");
         assert_eq!(parsed.choices.git_ref, RefName::parse("main").ok());
+    }
+
+    #[test]
+    fn ref_is_used_or_an_error() {
+        for name in ["fix/#12-crash", "feature/a+b", "T-1@add", "größe", "release/1.0,2", "HEAD", "a=b"] {
+            let parsed = parse(&format!("look ref:{name} please")).unwrap();
+            assert_eq!(parsed.choices.git_ref.unwrap().as_str(), name);
+            assert_eq!(parsed.text, "look please");
+        }
+        let long = format!("ref:{}", "x".repeat(256));
+        for text in ["ref:--x", "ref:a..b x", "ref:[main]", "ref=a..b", "ref:main:x", "ref:a^", &long] {
+            assert_eq!(parse(text), Err(DirectiveFault::Ref), "{text}");
+        }
+        let fault = texts::directive_fault(&DirectiveFault::Ref);
+        assert!(fault.contains("`ref`"), "{fault}");
     }
 
     #[test]

@@ -25,7 +25,7 @@ use ars_resident::pool::PoolUser;
 use ars_resident::thread::TreeDecision;
 use ars_resident_testkit::Unconfined;
 use ars_sandboxd::{Daemon, Mode, Progress, Settings, StoreLinks};
-use ars_types::RefName;
+use ars_types::StrictRefName;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -133,7 +133,7 @@ impl World {
         self.create_origin();
         let origin = self.origin();
         let (install, build) = (TableCommand::parse(INSTALL).unwrap(), TableCommand::parse(BUILD).unwrap());
-        let main = RefName::parse("main").unwrap();
+        let main = StrictRefName::parse("main").unwrap();
         let mut context = CycleContext {
             origin: &origin,
             git_ref: Some(&main),
@@ -190,7 +190,7 @@ impl World {
         thread: &StrictThreadKey,
         user: PoolUser,
     ) -> Vec<Answer> {
-        let main = RefName::parse("main").unwrap();
+        let main = StrictRefName::parse("main").unwrap();
         let mut answers = Vec::new();
         let deps = Some(&provisioned.key);
         for step in make_spare(SpareContext { git_ref: &main, user, deps, origin: ORIGIN }) {
@@ -208,7 +208,7 @@ impl World {
         tree: TreeDecision,
         takes_spare: bool,
     ) -> Vec<Answer> {
-        let main = RefName::parse("main").unwrap();
+        let main = StrictRefName::parse("main").unwrap();
         let command = TableCommand::parse(INSTALL).unwrap();
         let mut steps = vec![install(&provisioned.key, &provisioned.sha, &command)];
         steps.extend(attach(&AttachContext {
@@ -262,8 +262,8 @@ pub fn open(dir: &Path, has_users: bool) -> Daemon {
     .unwrap()
 }
 
-pub fn main_ref() -> RefName {
-    RefName::parse("main").unwrap()
+pub fn main_ref() -> StrictRefName {
+    StrictRefName::parse("main").unwrap()
 }
 
 pub fn thread(name: &str) -> StrictThreadKey {

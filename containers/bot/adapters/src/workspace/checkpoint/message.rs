@@ -2,7 +2,7 @@
 //!
 //! Names of branches come from the tree, so each is parsed.
 
-use ars_types::RefName;
+use ars_types::is_ref_name;
 
 /// The heading of a branch's name.
 const HEADS: &str = "refs/heads/";
@@ -54,7 +54,7 @@ impl Heads {
 
 fn branch(name: &str) -> Option<String> {
     let short = name.strip_prefix(HEADS)?;
-    RefName::parse(short).ok().map(|_| name.to_owned())
+    is_ref_name(short).then(|| name.to_owned())
 }
 
 fn is_commit(word: &str) -> bool {
@@ -70,12 +70,12 @@ mod tests {
         let [a, b, c] = ["a", "b", "c"].map(|letter| letter.repeat(40));
         let commit = format!(
             "tree {a}\nparent {a}\n\nCheckpoint\n\nhead {a} ref: refs/heads/topic\ntip {c} refs/stash\n\
-             tip {b} refs/heads/x\ntip {a} refs/heads/--x\ntip {a} refs/remotes/y\ntip zz refs/heads/z\n\
+             tip {b} refs/heads/fix/#1-größe\ntip {a} refs/heads/--x\ntip {a} refs/remotes/y\ntip zz refs/heads/z\n\
              tip {b} refs/stash\n"
         );
         let found = Heads::parse(&commit);
         assert_eq!((found.head, found.branch), (Some(a.clone()), Some("refs/heads/topic".into())));
-        let tips = [(&b, "refs/heads/x"), (&b, STASH), (&c, STASH)];
+        let tips = [(&b, "refs/heads/fix/#1-größe"), (&b, STASH), (&c, STASH)];
         assert_eq!(found.tips, tips.map(|(commit, name)| (commit.clone(), name.to_owned())));
         let detached = Heads::parse(&format!("tree {a}\n\nx\n\nhead {a} {a}\n"));
         assert_eq!((detached.head, detached.branch), (Some(a), None));

@@ -7,7 +7,7 @@ use ars_bot_ports::{
     code_host::{FileContent, TreeEntry},
 };
 use ars_resident::detect::{Detection, detect, manifest};
-use ars_types::{RefName, RepoSlug};
+use ars_types::{RepoSlug, StrictRefName};
 
 /// Reads the root's names and one manifest, and detects the table.
 ///
@@ -16,7 +16,7 @@ use ars_types::{RefName, RepoSlug};
 pub(super) async fn inspect(
     host: Option<&dyn CodeHost>,
     repository: &RepoSlug,
-    git_ref: &RefName,
+    git_ref: &StrictRefName,
 ) -> Result<Detection, String> {
     let host = host.ok_or_else(|| "no code host is configured".to_owned())?;
     let reason = |error: CodeHostError| {

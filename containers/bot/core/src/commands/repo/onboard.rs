@@ -9,7 +9,7 @@ use ars_resident::{
     names::{CommandName, TableCommand},
     wire::{Evicted, OnboardRequest},
 };
-use ars_types::{RefName, RepoSlug};
+use ars_types::{RepoSlug, StrictRefName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -34,7 +34,7 @@ pub(in super::super) struct Onboard;
 pub(in super::super) struct Input {
     slug: RepoSlug,
     #[serde(rename = "ref")]
-    git_ref: RefName,
+    git_ref: StrictRefName,
     test: Option<String>,
     build: Option<String>,
     install: Option<String>,
@@ -51,7 +51,7 @@ pub(in super::super) struct Onboarded {
     slug: RepoSlug,
     /// Its default branch.
     #[schemars(with = "String")]
-    default_ref: RefName,
+    default_ref: StrictRefName,
     /// The command table.
     #[schemars(with = "BTreeMap<String, String>")]
     commands: BTreeMap<CommandName, TableCommand>,

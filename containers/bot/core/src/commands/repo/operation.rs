@@ -4,7 +4,7 @@ use ars_auth::Denied;
 use ars_bot_ports::OpReply;
 use ars_commands::{Capability, Definition, Field, Kind, Target, names};
 use ars_resident::wire::{OpName, OpRequest};
-use ars_types::{RefName, RepoSlug};
+use ars_types::{RepoSlug, StrictRefName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
@@ -29,7 +29,7 @@ const ARGS: &[Field] =
 pub(in super::super) struct Input {
     slug: RepoSlug,
     #[serde(rename = "ref")]
-    git_ref: Option<RefName>,
+    git_ref: Option<StrictRefName>,
 }
 
 /// The output.
@@ -44,7 +44,7 @@ pub(in super::super) struct Ended {
     /// The branch.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
-    git_ref: Option<RefName>,
+    git_ref: Option<StrictRefName>,
     /// The command succeeded.
     ok: bool,
     /// One line.

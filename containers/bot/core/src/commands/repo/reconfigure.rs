@@ -8,7 +8,7 @@ use ars_resident::{
     refusal::{Refusal, Token},
     wire::ReconfigureRequest,
 };
-use ars_types::{RefName, RepoSlug};
+use ars_types::{RepoSlug, StrictRefName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
@@ -31,7 +31,7 @@ pub(in super::super) struct Reconfigure;
 pub(in super::super) struct Input {
     slug: RepoSlug,
     #[serde(rename = "ref")]
-    git_ref: Option<RefName>,
+    git_ref: Option<StrictRefName>,
     test: Option<String>,
     build: Option<String>,
     install: Option<String>,
@@ -53,7 +53,7 @@ struct Changed {
     /// Default branch.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
-    git_ref: Option<RefName>,
+    git_ref: Option<StrictRefName>,
     /// The whole command table.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<BTreeMap<String, String>>")]

@@ -15,7 +15,7 @@ use ars_resident::{
     thread::Deps,
     wire::*,
 };
-use ars_types::RefName;
+use ars_types::StrictRefName;
 use async_trait::async_trait;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -224,7 +224,7 @@ impl Residents for MemoryResidents {
     async fn op(&self, request: &OpRequest, _cancel: &CancellationToken) -> Result<OpReply, ResidentsError> {
         let record = self.row(&request.resource)?.record;
         request.op.resolve(&record)?;
-        if request.git_ref == RefName::parse("gone").ok() {
+        if request.git_ref == StrictRefName::parse("gone").ok() {
             return Err(Refusal::new(Token::UnknownRef, "the repository has no branch gone").into());
         }
         self.ops.lock().unwrap().push(request.clone());
