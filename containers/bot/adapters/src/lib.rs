@@ -12,5 +12,6 @@ pub mod residents;
 pub mod sandbox;
 pub mod skills;
 pub mod stores;
+pub mod upstream;
 pub mod web;
 pub mod workspace;

@@ -26,6 +26,7 @@ pub fn web(search_key: Option<&Secret>, policy: WebPolicy) -> Result<Arc<dyn Web
     let base_url = environment::variable(name::BRAVE_SEARCH_BASE_URL);
     let search = search_key.map(|key| BraveSearch::new(key, base_url.as_deref())).transpose();
     let web = search.and_then(PublicWeb::new).context("the web tools").map_err(Failure::Unavailable)?;
+    let web = web.through(environment::upstream()).context("the web tools").map_err(Failure::Unavailable)?;
     Ok(Arc::new(web.with_policy(policy)))
 }
 

@@ -426,4 +426,5 @@ pub fn workspaces(data_dir: &Path, sandbox: SandboxSettings) -> GitWorkspaces {
     let entry = sandbox.entry.or_else(|| std::env::current_exe().ok());
     let sandbox = SandboxSettings { entry, ..sandbox };
     GitWorkspaces::new(data_dir, ChildEnvironment::from_service(environment::raw), sandbox)
+        .with_upstream(environment::upstream())
 }

@@ -1,6 +1,12 @@
 //! The process environment. Only this module reads it.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{
+    ffi::OsString,
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
+
+use ars_bot_adapters::upstream::UpstreamProxy;
 
 /// Names used in more than one place.
 pub mod name {
@@ -62,6 +68,12 @@ pub fn variable(name: &str) -> Option<String> {
 /// Returns a variable as the operating system stores it.
 pub fn raw(name: &str) -> Option<OsString> {
     std::env::var_os(name)
+}
+
+/// Returns the proxy of the service's own network, which is read once.
+pub fn upstream() -> Arc<UpstreamProxy> {
+    static UPSTREAM: OnceLock<Arc<UpstreamProxy>> = OnceLock::new();
+    Arc::clone(UPSTREAM.get_or_init(|| Arc::new(UpstreamProxy::from_service(raw))))
 }
 
 /// Returns `ars` in the user's data directory (XDG); `None` without a home directory.

@@ -92,6 +92,7 @@ impl LocalHost {
             mode: Mode::Host((self.settings.confine)(&self.resource)),
             links: StoreLinks::Copy,
             environment: self.settings.environment.clone(),
+            of_service: self.settings.of_service.clone(),
             build: self.settings.build.clone(),
         };
         async move {

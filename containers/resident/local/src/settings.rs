@@ -27,6 +27,8 @@ pub struct Settings {
     pub confine: Confinements,
     /// Environment of commands. `PATH` is among it.
     pub environment: Vec<(String, String)>,
+    /// More environment of the service's own git, such as the address of a proxy. Commands never have it.
+    pub of_service: Vec<(String, String)>,
     /// Origins of repositories.
     pub origins: Origins,
     /// Tokens of the code host. Without them, git works anonymously.

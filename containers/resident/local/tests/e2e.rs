@@ -47,6 +47,7 @@ fn open(world: &Path) -> LocalResidents {
         folder: world.join("data"),
         confine: Arc::new(|_| Arc::new(Unconfined)),
         environment: vec![("PATH".to_owned(), PATH.to_owned())],
+        of_service: Vec::new(),
         origins: Arc::new(move |resource: &Resource| (resource.as_str() == RESOURCE).then(|| origin.clone())),
         tokens: None,
         build: "test".to_owned(),

@@ -63,7 +63,15 @@ async fn main() -> Result<()> {
         HANDED_ON.iter().filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?))).collect();
     let build = commit_of(&build_file);
     let links = StoreLinks::Hard;
-    let daemon = Daemon::open(Settings { root, homes, mode: Mode::Users, links, environment, build })?;
+    let daemon = Daemon::open(Settings {
+        root,
+        homes,
+        mode: Mode::Users,
+        links,
+        environment,
+        of_service: Vec::new(),
+        build,
+    })?;
     if !has_landlock() {
         tracing::warn!("the kernel has no Landlock: only their users keep commands apart");
     }

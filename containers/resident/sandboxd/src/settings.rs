@@ -4,7 +4,7 @@ use std::{fmt, path::PathBuf, sync::Arc};
 
 use crate::confine::Confine;
 
-/// Environment of programs that makes git show the names of files as people write them, and not as octal escapes.
+/// Environment of programs that makes git show names of files without octal escapes.
 pub const READABLE_NAMES: [(&str, &str); 3] =
     [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "core.quotePath"), ("GIT_CONFIG_VALUE_0", "false")];
 
@@ -21,6 +21,9 @@ pub struct Settings {
     pub links: StoreLinks,
     /// Environment of programs besides home, user and the settings of git. `PATH` is among it.
     pub environment: Vec<(String, String)>,
+    /// More environment of the daemon's own git on a host, such as the address of a proxy.
+    /// Confined programs lack it.
+    pub of_service: Vec<(String, String)>,
     /// Build stamp.
     pub build: String,
 }

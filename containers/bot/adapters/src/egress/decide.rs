@@ -20,6 +20,14 @@ pub(super) enum Protocol {
 }
 
 impl Protocol {
+    /// Returns the scheme of its addresses.
+    pub(super) const fn scheme(self) -> &'static str {
+        match self {
+            Self::Tunnel => "https",
+            Self::Plain => "http",
+        }
+    }
+
     const fn usual_port(self) -> u16 {
         match self {
             Self::Tunnel => 443,

@@ -23,12 +23,13 @@ use super::{
     answer::{Answer, Problem, empty_answer, text_answer},
     connections::Permit,
     decide::{Destination, Protocol},
-    dial::{DialError, dial},
+    dial::{Dialed, dial},
     limits::{ANSWER_TIMEOUT, IDLE_TIMEOUT},
     meter::Metered,
     route::Route,
     run::RunEgress,
 };
+use crate::upstream::Via;
 
 /// Headers of one connection, which are not forwarded.
 const HOP_BY_HOP: [HeaderName; 9] = [
@@ -86,17 +87,20 @@ fn destination(
     decided.ok_or(SHAPE)?.map_err(Problem::Refused)
 }
 
-async fn reach(connection: &Connection, destination: &Destination) -> Result<Metered, Problem> {
-    match dial(&connection.run.lookup, destination).await {
-        Ok(stream) => Ok(Metered::new(stream, Arc::clone(&connection.run.budget))),
-        Err(DialError::Refused(refused)) => Err(Problem::Refused(refused)),
-        Err(DialError::Unreachable(text)) => Err(Problem::Unreachable(destination.host.clone(), text)),
-    }
+/// Connects to a destination. Returns also the proxy of the service that gets plain requests for it.
+async fn reach(
+    connection: &Connection,
+    protocol: Protocol,
+    destination: &Destination,
+) -> Result<(Metered, Option<Via>), Problem> {
+    let dialed = dial((&*connection.run.lookup, &connection.run.upstream), protocol, destination).await;
+    let Dialed { stream, via } = dialed.map_err(|error| error.into_problem(destination))?;
+    Ok((Metered::new(stream, Arc::clone(&connection.run.budget)), via))
 }
 
 async fn tunnel(connection: &Connection, request: Request<Incoming>) -> Result<Answer, Problem> {
     let destination = destination(connection, Protocol::Tunnel, request.uri(), None)?;
-    let upstream = reach(connection, &destination).await?;
+    let (upstream, _) = reach(connection, Protocol::Tunnel, &destination).await?;
     let connection = connection.clone();
     tokio::spawn(async move {
         let _permit = connection.permit;
@@ -150,9 +154,17 @@ async fn plain(connection: &Connection, mut request: Request<Incoming>) -> Resul
     let host = host_header(&request)?;
     remove_hop_by_hop(request.headers_mut());
     request.headers_mut().insert(header::HOST, host);
-    let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
-    *request.uri_mut() = path.parse().map_err(|_| Problem::Malformed("the path is malformed"))?;
-    let upstream = reach(connection, &destination).await?;
+    let (upstream, via) = reach(connection, Protocol::Plain, &destination).await?;
+    match via {
+        Some(via) => {
+            let login = via.authorization.map(|login| (header::PROXY_AUTHORIZATION, login));
+            request.headers_mut().extend(login);
+        }
+        None => {
+            let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+            *request.uri_mut() = path.parse().map_err(|_| Problem::Malformed("the path is malformed"))?;
+        }
+    }
     let unreachable = |error: hyper::Error| Problem::Unreachable(destination.host.clone(), error.to_string());
     let moved = upstream.moved();
     let (mut sender, driver) = http1::handshake(TokioIo::new(upstream)).await.map_err(unreachable)?;

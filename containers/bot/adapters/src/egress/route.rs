@@ -24,7 +24,8 @@ use tokio::sync::OnceCell;
 
 use super::{
     answer::{Answer, BodyError, Problem, text_answer},
-    decide::{Addresses, Destination, Protocol, Refused},
+    decide::{Destination, Protocol, Refused},
+    dial::check_proxied,
     limits::{CONNECT_TIMEOUT, IDLE_TIMEOUT},
     meter::Budget,
     policy::Scope,
@@ -33,7 +34,7 @@ use super::{
 };
 use crate::{
     logins::Logins,
-    web::{Lookup, checked_addresses, client, is_metadata, is_public},
+    web::{Lookup, checked_addresses, client, proxied},
 };
 
 /// The host of the route. Names below `invalid` never resolve.
@@ -203,7 +204,12 @@ impl Route {
         let protocol = if self.url.scheme() == "https" { Protocol::Tunnel } else { Protocol::Plain };
         let port = self.url.port_or_known_default().ok_or(SHAPE)?;
         let destination = run.decide(protocol, self.host(), port).ok_or(SHAPE)?.map_err(Problem::Refused)?;
-        let built = self.client.get_or_try_init(|| ready(guarded(run, &destination))).await;
+        let is_proxied = run.upstream.address_of(&self.url).is_some();
+        if is_proxied {
+            let checked = check_proxied(&*run.lookup, &destination).await;
+            checked.map_err(|error| error.into_problem(&destination))?;
+        }
+        let built = self.client.get_or_try_init(|| ready(made(run, &destination, is_proxied))).await;
         built.map_err(|_| Problem::Unreachable(self.host().to_owned(), "no client of HTTP".into()))
     }
 
@@ -267,29 +273,28 @@ fn failure(status: StatusCode) -> Answer {
     text_answer(status, text)
 }
 
-/// Returns a client that connects only to addresses which the destination may have.
-fn guarded(run: &RunEgress, destination: &Destination) -> Result<Client, reqwest::Error> {
-    let resolver = Guarded { lookup: Arc::clone(&run.lookup), addresses: destination.addresses };
-    client()
-        .connect_timeout(CONNECT_TIMEOUT)
-        .read_timeout(IDLE_TIMEOUT)
-        .dns_resolver(Arc::new(resolver))
-        .build()
+/// Returns a client that connects to the proxy of the service, or to allowed addresses only.
+fn made(run: &RunEgress, destination: &Destination, is_proxied: bool) -> Result<Client, reqwest::Error> {
+    let builder = if is_proxied {
+        proxied(&run.upstream)
+    } else {
+        let resolver = Guarded { lookup: Arc::clone(&run.lookup), destination: destination.clone() };
+        client().dns_resolver(Arc::new(resolver))
+    };
+    builder.connect_timeout(CONNECT_TIMEOUT).read_timeout(IDLE_TIMEOUT).build()
 }
 
 /// Resolves a name to the addresses that its destination may have.
 struct Guarded {
     lookup: Arc<dyn Lookup>,
-    addresses: Addresses,
+    destination: Destination,
 }
 
 impl Resolve for Guarded {
     fn resolve(&self, name: Name) -> Resolving {
-        let (lookup, addresses) = (Arc::clone(&self.lookup), self.addresses);
+        let (lookup, destination) = (Arc::clone(&self.lookup), self.destination.clone());
         Box::pin(async move {
-            let admits = |address| {
-                !is_metadata(address) && (addresses == Addresses::AlsoPrivate || is_public(address))
-            };
+            let admits = |address| destination.admits(address);
             let found = checked_addresses(&*lookup, name.as_str(), admits).await?;
             // Port 0 stands for the URL's.
             let found: Addrs = Box::new(found.into_iter().map(|address| (address, 0).into()));

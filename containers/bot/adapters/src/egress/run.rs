@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     logins::Logins,
+    upstream::UpstreamProxy,
     web::{Lookup, SystemLookup},
 };
 
@@ -26,6 +27,8 @@ use crate::{
 pub(crate) struct RunEgress {
     rules: Vec<HostRule>,
     pub(super) lookup: Arc<dyn Lookup>,
+    /// The proxy of the service's own network.
+    pub(super) upstream: Arc<UpstreamProxy>,
     pub(super) budget: Arc<Budget>,
     pub(super) connections: Connections,
     /// The way to the run's own repository, if the service has a login for it.
@@ -41,9 +44,15 @@ struct Refusals {
 
 impl RunEgress {
     /// Makes the egress of a run.
-    pub(crate) fn new(settings: &EgressSettings, scope: Scope<'_>, logins: &Logins) -> Arc<Self> {
+    pub(crate) fn new(
+        settings: &EgressSettings,
+        scope: Scope<'_>,
+        logins: &Logins,
+        upstream: &Arc<UpstreamProxy>,
+    ) -> Arc<Self> {
         let route = Route::of(scope, settings.may_push(scope), logins);
-        Self::routed(settings.rules(scope), Arc::new(SystemLookup), route, (MAX_BYTES, MAX_CONNECTIONS))
+        let names = (Arc::new(SystemLookup) as Arc<dyn Lookup>, Arc::clone(upstream));
+        Self::routed(settings.rules(scope), names, route, (MAX_BYTES, MAX_CONNECTIONS))
     }
 
     /// Makes the egress of a run with a given resolver and given limits.
@@ -54,17 +63,27 @@ impl RunEgress {
         bytes: u64,
         connections: usize,
     ) -> Arc<Self> {
-        Self::routed(rules, lookup, None, (bytes, connections))
+        Self::routed(rules, (lookup, Arc::default()), None, (bytes, connections))
+    }
+
+    /// Makes the egress of a run behind a proxy of the service.
+    #[cfg(test)]
+    pub(super) fn behind(
+        rules: Vec<HostRule>,
+        lookup: Arc<dyn Lookup>,
+        upstream: UpstreamProxy,
+    ) -> Arc<Self> {
+        Self::routed(rules, (lookup, Arc::new(upstream)), None, (MAX_BYTES, MAX_CONNECTIONS))
     }
 
     fn routed(
         rules: Vec<HostRule>,
-        lookup: Arc<dyn Lookup>,
+        (lookup, upstream): (Arc<dyn Lookup>, Arc<UpstreamProxy>),
         route: Option<Route>,
         (bytes, connections): (u64, usize),
     ) -> Arc<Self> {
         let (budget, connections) = (Arc::new(Budget::of(bytes)), Connections::of_run(connections));
-        Arc::new(Self { rules, lookup, budget, connections, route, refused: Mutex::default() })
+        Arc::new(Self { rules, lookup, upstream, budget, connections, route, refused: Mutex::default() })
     }
 
     /// Returns the variables that commands need for the way to their repository.

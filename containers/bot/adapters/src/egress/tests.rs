@@ -1,5 +1,8 @@
 //! Tests of the proxy over the loopback interface, with a scripted resolver.
 
+#[path = "upstream_tests.rs"]
+mod behind_a_proxy;
+
 use std::{
     collections::HashMap,
     io,

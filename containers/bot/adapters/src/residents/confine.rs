@@ -70,11 +70,11 @@ impl SandboxConfine {
 
 impl Confine for SandboxConfine {
     fn confine(&self, place: &Place) -> io::Result<Arc<dyn Confined>> {
-        let Commands { sandbox, gate, egress, logins, .. } = &*self.commands;
+        let Commands { sandbox, gate, egress, logins, upstream, .. } = &*self.commands;
         // A step does not name the agent of its run, so the lists of agents allow nothing here.
         let scope = Scope { agent: None, repository: Some(&self.repository), origin: self.origin.as_deref() };
         let kind = gate.filter(|_| place.has_network);
-        let egress = kind.map(|_| RunEgress::new(egress, scope, logins));
+        let egress = kind.map(|_| RunEgress::new(egress, scope, logins, upstream));
         let gate = kind.zip(egress.as_ref()).map(|(kind, egress)| Gate::open(egress, kind)).transpose()?;
         let access = Access {
             writable: place.writable.clone(),

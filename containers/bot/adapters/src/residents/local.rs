@@ -142,11 +142,14 @@ fn settings(
         Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()))
     };
     let environment = commands.variables.iter().filter_map(text).collect();
+    let of_service = commands.upstream.variables().into_iter().map(|(name, value)| (name.to_owned(), value));
+    let of_service = of_service.collect();
     let tokens = commands.logins.code_host().map(|host| tokens::of(host, Arc::clone(&known), runtime));
     let (commands, of_commands) = (Arc::clone(commands), Arc::clone(&known));
     Settings {
         folder,
         environment,
+        of_service,
         build,
         tokens,
         origins: Arc::new(move |resource| known(resource).map(|repository| repository.origin)),

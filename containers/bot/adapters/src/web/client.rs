@@ -6,25 +6,25 @@ use std::{sync::Arc, time::Duration};
 
 use ars_bot_ports::{FetchLimits, FetchScope, Fetched, Web, WebError, WebHit};
 use async_trait::async_trait;
-use reqwest::{Client, ClientBuilder, redirect::Policy};
+use reqwest::{Client, ClientBuilder, Proxy, redirect::Policy};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     fetch,
+    pages::Pages,
     policy::WebPolicy,
-    resolver::{Guard, GuardedResolver, Lookup, SystemLookup},
+    resolver::{Guard, GuardedResolver, Lookup, ProxyResolver, SystemLookup},
     search::{self, BraveSearch},
 };
-use crate::error::WebSetupError;
+use crate::{error::WebSetupError, upstream::UpstreamProxy};
 
 /// The user agent of every request.
 const USER_AGENT: &str = concat!("ars/", env!("CARGO_PKG_VERSION"));
 
-/// The public web, without cookies and proxy.
+/// The public web, without cookies.
 /// Every request opens a connection, so that its address is checked.
 pub struct PublicWeb {
-    pages: Client,
-    guard: Guard,
+    pages: Pages,
     policy: WebPolicy,
     search: Option<(Client, BraveSearch)>,
 }
@@ -42,24 +42,30 @@ impl PublicWeb {
         self
     }
 
+    /// Returns the client behind the proxy of the service. Searches use it too.
+    pub fn through(mut self, upstream: Arc<UpstreamProxy>) -> Result<Self, WebSetupError> {
+        let clients = built(proxied(&upstream))?;
+        if let Some((searches, _)) = &mut self.search {
+            *searches = built(with_proxy(client(), &upstream))?;
+        }
+        self.pages.put_behind(clients, upstream);
+        Ok(self)
+    }
+
     /// Makes a client with a given guard and resolver.
     pub(super) fn guarded(
         guard: Guard,
         lookup: Arc<dyn Lookup>,
         search: Option<BraveSearch>,
     ) -> Result<Self, WebSetupError> {
-        let resolver = GuardedResolver { lookup, guard: guard.clone() };
+        let resolver = GuardedResolver { lookup: Arc::clone(&lookup), guard: guard.clone() };
         // The operator chose the search service, so its address is not guarded.
         let search = match search {
             Some(search) => Some((built(client())?, search)),
             None => None,
         };
-        Ok(Self {
-            pages: built(client().dns_resolver(Arc::new(resolver)))?,
-            guard,
-            policy: WebPolicy::default(),
-            search,
-        })
+        let direct = built(client().dns_resolver(Arc::new(resolver)))?;
+        Ok(Self { pages: Pages::new(direct, lookup, guard), policy: WebPolicy::default(), search })
     }
 }
 
@@ -68,6 +74,17 @@ pub(crate) fn client() -> ClientBuilder {
     // Cargo features of other crates enable the library's decompression, which would hide the encoding.
     let builder = Client::builder().no_gzip().no_brotli().no_deflate().no_zstd();
     builder.no_proxy().redirect(Policy::none()).pool_max_idle_per_host(0).user_agent(USER_AGENT)
+}
+
+/// Returns the settings of clients that connect to the proxy of the service only.
+pub(crate) fn proxied(upstream: &Arc<UpstreamProxy>) -> ClientBuilder {
+    let resolver = ProxyResolver { upstream: Arc::clone(upstream) };
+    with_proxy(client(), upstream).dns_resolver(Arc::new(resolver))
+}
+
+fn with_proxy(builder: ClientBuilder, upstream: &Arc<UpstreamProxy>) -> ClientBuilder {
+    let upstream = Arc::clone(upstream);
+    builder.proxy(Proxy::custom(move |url| upstream.address_of(url)))
 }
 
 /// Builds a client.
@@ -85,7 +102,7 @@ impl Web for PublicWeb {
         cancel: &CancellationToken,
     ) -> Result<Fetched, WebError> {
         let reach = self.policy.reach(scope)?;
-        bounded(fetch::fetch(&self.pages, &self.guard, &reach, url, limits), limits.time, cancel).await
+        bounded(fetch::fetch(&self.pages, &reach, url, limits), limits.time, cancel).await
     }
 
     async fn search(

@@ -4,11 +4,11 @@
 
 use ars_bot_ports::{FetchLimits, Fetched, WebError};
 use reqwest::{
-    Client, Response, StatusCode,
+    Response, StatusCode,
     header::{ACCEPT, ACCEPT_ENCODING, HeaderValue, LOCATION},
 };
 
-use super::{body, failure::failure, policy::Reach, resolver::Guard, target};
+use super::{body, failure::failure, pages::Pages, policy::Reach, target};
 
 /// Most redirects of one fetch.
 const MAX_REDIRECTS: usize = 5;
@@ -18,21 +18,19 @@ const ACCEPTED: HeaderValue =
 
 /// Fetches a URL and follows its redirects, within the hosts of the run.
 pub(super) async fn fetch(
-    client: &Client,
-    guard: &Guard,
+    pages: &Pages,
     reach: &Reach,
     url: &str,
     limits: FetchLimits,
 ) -> Result<Fetched, WebError> {
+    let guard = &pages.guard;
     let mut url = target::parse(url, guard)?;
     reach.check(&url)?;
     for redirects in 0..=MAX_REDIRECTS {
+        let client = pages.client_for(&url).await.map_err(|error| of_redirect(redirects, error))?;
         let request = client.get(url.clone()).header(ACCEPT, ACCEPTED);
         let request = request.header(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
-        let response = request.send().await.map_err(|error| match failure(&error) {
-            WebError::Forbidden if redirects > 0 => WebError::Redirect(Box::new(WebError::Forbidden)),
-            error => error,
-        })?;
+        let response = request.send().await.map_err(|error| of_redirect(redirects, failure(&error)))?;
         match location(&response) {
             None => return body::answer(response, limits).await,
             Some(location) => {
@@ -42,6 +40,14 @@ pub(super) async fn fetch(
         }
     }
     Err(WebError::Redirects(MAX_REDIRECTS))
+}
+
+/// Marks the refusal of a target that a page led to.
+fn of_redirect(redirects: usize, error: WebError) -> WebError {
+    match error {
+        WebError::Forbidden if redirects > 0 => WebError::Redirect(Box::new(WebError::Forbidden)),
+        error => error,
+    }
 }
 
 /// Returns the target of a redirect, if the response is one.

@@ -12,6 +12,7 @@ mod client;
 mod failure;
 mod fetch;
 mod html;
+mod pages;
 mod policy;
 mod resolver;
 mod search;
@@ -27,5 +28,6 @@ pub use policy::{WebHosts, WebPolicy};
 pub use search::BraveSearch;
 
 pub(crate) use address::{is_metadata, is_public};
-pub(crate) use client::client;
-pub(crate) use resolver::{Lookup, SystemLookup, checked_addresses};
+pub(crate) use client::{client, proxied};
+pub(crate) use resolver::{Lookup, SystemLookup, checked_addresses, may_be_proxied};
+pub(crate) use target::is_local_name;

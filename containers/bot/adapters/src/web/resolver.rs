@@ -6,13 +6,18 @@ use std::{
     io,
     net::{IpAddr, SocketAddr},
     sync::Arc,
+    time::Duration,
 };
 
 use async_trait::async_trait;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use tokio::time::timeout;
 
 use super::address::is_public;
-use crate::error::Unresolvable;
+use crate::{error::Unresolvable, upstream::UpstreamProxy};
+
+/// Timeout for looking up a name that a proxy resolves as well. There may be no name server.
+const PROXIED_LOOKUP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Resolves names.
 #[async_trait]
@@ -66,6 +71,36 @@ pub(crate) async fn checked_addresses(
         return Err(Unresolvable::Forbidden);
     }
     Ok(found)
+}
+
+/// Returns whether a proxy may resolve a name: no address that it has here is one that is not admitted.
+///
+/// Behind a proxy public names often have no address here. The proxy then resolves them, and its own rules are the
+/// guard of what they lead to.
+pub(crate) async fn may_be_proxied(lookup: &dyn Lookup, name: &str, admits: impl Fn(IpAddr) -> bool) -> bool {
+    match timeout(PROXIED_LOOKUP_TIMEOUT, lookup.lookup(name)).await {
+        Ok(Ok(found)) => found.iter().all(|address| admits(*address)),
+        Ok(Err(_)) | Err(_) => true,
+    }
+}
+
+/// Resolves the names of the service's proxies, which the operator chose, and no others.
+pub(super) struct ProxyResolver {
+    pub(super) upstream: Arc<UpstreamProxy>,
+}
+
+impl Resolve for ProxyResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let is_known = self.upstream.is_proxy(name.as_str());
+        Box::pin(async move {
+            if !is_known {
+                return Err(Unresolvable::Forbidden.into());
+            }
+            let found = SystemLookup.lookup(name.as_str()).await?;
+            let addresses: Addrs = Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0)));
+            Ok(addresses)
+        })
+    }
 }
 
 /// The resolver of the HTTP client.

@@ -37,7 +37,7 @@ fn check(url: Url, guard: &Guard) -> Result<Url, WebError> {
 }
 
 /// Returns whether a name is local. The parser lower-cased it; a trailing dot names the same host.
-fn is_local_name(host: &str) -> bool {
+pub(crate) fn is_local_name(host: &str) -> bool {
     let host = host.strip_suffix('.').unwrap_or(host);
     LOCAL_NAMES
         .into_iter()

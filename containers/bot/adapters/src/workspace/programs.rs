@@ -16,6 +16,7 @@ use super::{
 use crate::{
     egress::{Gate, GateKind},
     sandbox::{Access, Reach, Sandbox, TRUSTED_PATH, trusted},
+    upstream::UpstreamProxy,
 };
 
 /// A shell script of the service, with its folders.
@@ -37,6 +38,8 @@ pub(super) struct Script<'a> {
 pub(super) struct Programs {
     pub(super) environment: ChildEnvironment,
     pub(super) sandbox: Arc<Sandbox>,
+    /// The proxy of the service's own network.
+    pub(super) upstream: Arc<UpstreamProxy>,
     git: PathBuf,
 }
 
@@ -44,6 +47,7 @@ impl Programs {
     /// Returns the programs, or why this machine cannot have workspaces, such as a container without tools.
     pub(super) fn find(
         environment: ChildEnvironment,
+        upstream: Arc<UpstreamProxy>,
         sandbox: impl FnOnce() -> Result<Sandbox, String>,
     ) -> Result<Self, String> {
         let git = trusted("git");
@@ -51,7 +55,7 @@ impl Programs {
         let missing: Vec<_> =
             needs.into_iter().filter(|(_, is_there)| !is_there).map(|(name, _)| name).collect();
         match git.filter(|_| missing.is_empty()) {
-            Some(git) => Ok(Self { environment, sandbox: Arc::new(sandbox()?), git }),
+            Some(git) => Ok(Self { environment, sandbox: Arc::new(sandbox()?), upstream, git }),
             None => {
                 let missing = missing.join(" and no ");
                 Err(format!(
@@ -90,7 +94,7 @@ impl Programs {
     /// Its settings must be the service's, because a setting can redirect a credential.
     pub(super) fn git_over_network(&self, place: &Path, repository: &Path) -> Program {
         let mut program = self.confined(self.git.as_os_str(), place, Reach::Machine, Some(repository));
-        program.command.env("PATH", TRUSTED_PATH);
+        program.command.env("PATH", TRUSTED_PATH).envs(self.upstream.variables());
         program
     }
 
@@ -144,7 +148,7 @@ impl Programs {
     pub(super) fn git_outside(&self, place: &Path) -> Program {
         let mut command = start::command(&[self.git.clone().into_os_string()]);
         self.environment.set(&mut command, place);
-        command.env("PATH", TRUSTED_PATH);
+        command.env("PATH", TRUSTED_PATH).envs(self.upstream.variables());
         Program { command, access: None, sandbox: Arc::clone(&self.sandbox), group: None }
     }
 

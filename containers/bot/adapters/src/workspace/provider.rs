@@ -41,6 +41,7 @@ use crate::{
     egress::{EgressSettings, GateKind, RunEgress, Scope},
     logins::Logins,
     sandbox::{Folders, Sandbox, SandboxSettings, choose},
+    upstream::UpstreamProxy,
 };
 
 /// How commands are confined.
@@ -67,6 +68,7 @@ pub(crate) struct Commands {
     pub(crate) gate: Option<GateKind>,
     pub(crate) egress: EgressSettings,
     pub(crate) logins: Logins,
+    pub(crate) upstream: Arc<UpstreamProxy>,
     pub(crate) variables: Vec<(OsString, OsString)>,
 }
 
@@ -95,6 +97,8 @@ pub struct GitWorkspaces {
     environment: ChildEnvironment,
     settings: SandboxSettings,
     logins: Logins,
+    /// The proxy of the service's own network.
+    upstream: Arc<UpstreamProxy>,
     opening: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
     /// Sizes of workspaces without a user, with their time of last use.
     sizes: Mutex<HashMap<String, (SystemTime, u64)>>,
@@ -116,7 +120,7 @@ impl GitWorkspaces {
         let concealed = conceal_this_process();
         let root = data_dir.join(WORKSPACES);
         let (programs, opening) = (OnceLock::new(), Mutex::default());
-        let (sizes, logins) = (Mutex::default(), Logins::default());
+        let (sizes, logins, upstream) = (Mutex::default(), Logins::default(), Arc::default());
         Self {
             data_dir: data_dir.into(),
             root,
@@ -125,6 +129,7 @@ impl GitWorkspaces {
             environment,
             settings,
             logins,
+            upstream,
             opening,
             sizes,
         }
@@ -145,6 +150,13 @@ impl GitWorkspaces {
         self
     }
 
+    /// Adds the proxy of the service's own network, for its git and for the proxies of commands.
+    #[must_use]
+    pub fn with_upstream(mut self, upstream: Arc<UpstreamProxy>) -> Self {
+        self.upstream = upstream;
+        self
+    }
+
     /// Returns the programs of workspaces, or why there can be none. The first call tries the sandbox out.
     pub(super) fn programs(&self) -> Result<&Arc<Programs>, &str> {
         let find = || {
@@ -155,7 +167,7 @@ impl GitWorkspaces {
             let folders = Folders::select(variables, &self.settings.readable, &hidden, home);
             let stage = self.data_dir.join(STAGE);
             let sandbox = || choose(&self.settings, &folders, &stage);
-            Programs::find(self.environment.clone(), sandbox).map(Arc::new)
+            Programs::find(self.environment.clone(), Arc::clone(&self.upstream), sandbox).map(Arc::new)
         };
         self.programs.get_or_init(find).as_ref().map_err(String::as_str)
     }
@@ -188,6 +200,7 @@ impl GitWorkspaces {
             gate: programs.gate(),
             egress: self.settings.egress.clone(),
             logins: self.logins.clone(),
+            upstream: Arc::clone(&self.upstream),
             variables: self.environment.variables().to_vec(),
         })
     }
@@ -395,7 +408,7 @@ impl GitWorkspaces {
             repository: meta.repository.as_deref(),
             origin: meta.origin.as_deref(),
         };
-        let egress = RunEgress::new(&self.settings.egress, scope, &self.logins);
+        let egress = RunEgress::new(&self.settings.egress, scope, &self.logins, &self.upstream);
         Ok(Arc::new(LocalWorkspace {
             egress,
             group: programs.sandbox.group_of_run(),

@@ -32,7 +32,8 @@ pub(super) async fn try_proxy(programs: &Programs, kind: GateKind) -> Result<(),
     for name in FOLDERS {
         std::fs::create_dir(place.join(name)).map_err(|error| failed(&error))?;
     }
-    let run = RunEgress::new(&EgressSettings::default(), Scope::default(), &Logins::default());
+    let run =
+        RunEgress::new(&EgressSettings::default(), Scope::default(), &Logins::default(), &programs.upstream);
     let gate = Gate::open(&run, kind).map_err(|error| failed(&error))?;
     let script = format!(
         "exec 3<>/dev/tcp/127.0.0.1/{} && printf %s \"$0\" >&3 && IFS= read -r -t 10 line <&3 && echo \"$line\"",

@@ -2,9 +2,11 @@
 
 use std::{
     path::Path,
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
+use ars_bot_adapters::upstream::UpstreamProxy;
 use ars_bot_ports::{WorkspaceError, WorkspaceProvider as _, WorkspaceRequest};
 use futures::future::join_all;
 use tokio::io::AsyncReadExt as _;
@@ -12,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     servers,
-    support::{CANARY, TIMEOUT, exec, git, must, opened, text, thread, world},
+    support::{CANARY, TIMEOUT, World, exec, git, must, opened, text, thread, world},
 };
 
 #[tokio::test]
@@ -148,6 +150,25 @@ async fn origin_is_never_an_option_or_a_program() {
         assert!(matches!(error, WorkspaceError::Clone(_)), "{origin}: {error}");
         assert!(!mark.exists(), "{origin}");
     }
+}
+
+#[tokio::test]
+async fn clone_uses_the_proxy_of_the_service() {
+    let (target, url) = servers::silent().await;
+    let upstream = UpstreamProxy::from_service(|name| (name == "HTTPS_PROXY").then(|| url.clone().into()));
+    let world = world();
+    let world = World { provider: world.provider.with_upstream(Arc::new(upstream)), ..world };
+    // The proxy ends after the first request, also for a second attempt of git.
+    let read = async move {
+        let (mut stream, _) = target.accept().await.unwrap();
+        let mut head = vec![0; 1000];
+        let read = stream.read(&mut head).await.unwrap();
+        String::from_utf8_lossy(&head[..read]).into_owned()
+    };
+    let cloned = world.open_from("t", Path::new("https://git.example.invalid/a/b.git"));
+    let (cloned, head) = tokio::join!(cloned, read);
+    assert!(head.starts_with("CONNECT git.example.invalid:443 "), "{head}");
+    assert!(cloned.is_err());
 }
 
 #[tokio::test]

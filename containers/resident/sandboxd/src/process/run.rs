@@ -137,6 +137,9 @@ fn prepare(runtime: &Runtime, program: Program, streams: &Streams, tag: &str) ->
     };
     command.current_dir(&program.cwd).env_clear();
     command.envs(runtime.settings.environment.iter().map(|(name, value)| (name, value)));
+    if program.place.is_none() {
+        command.envs(runtime.settings.of_service.iter().map(|(name, value)| (name, value)));
+    }
     command.envs(users::variables(users::home(&runtime.places, program.user)?, program.user));
     command.envs(program.place.iter().map(|place| ("TMPDIR", &place.temporary)));
     command.envs(READABLE_NAMES);

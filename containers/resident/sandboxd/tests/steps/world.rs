@@ -257,6 +257,7 @@ pub fn open(dir: &Path, has_users: bool) -> Daemon {
         mode: if has_users { Mode::Users } else { Mode::Host(Arc::new(Unconfined)) },
         links: if has_users { StoreLinks::Hard } else { StoreLinks::Copy },
         environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+        of_service: Vec::new(),
         build: "test".into(),
     })
     .unwrap()

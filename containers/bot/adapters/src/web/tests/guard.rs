@@ -10,7 +10,7 @@ use axum::{
 };
 
 use super::*;
-use crate::{egress::HostRule, web::WebPolicy};
+use crate::{egress::HostRule, upstream::UpstreamProxy, web::WebPolicy};
 
 /// Starts a site that counts its requests; `/to?<url>` redirects there, `/hops/<n>` down to `/hops/0`.
 async fn counting() -> (Site, Arc<AtomicUsize>) {
@@ -165,4 +165,39 @@ async fn redirect_stays_within_the_list() {
     assert_eq!(fetch(other.clone()).await, Err(unlisted()));
     let redirected = fetch(site.url("site.example", &format!("/to?{other}"))).await;
     assert_eq!(redirected, Err(WebError::Redirect(Box::new(unlisted()))));
+}
+
+/// Makes a web behind a proxy at this site. `direct.example` is reached directly.
+fn behind(site: &Site, names: Arc<Names>) -> PublicWeb {
+    let proxy = format!("http://{}", site.address);
+    let upstream = UpstreamProxy::from_service(|name| match name {
+        "ALL_PROXY" => Some(proxy.clone().into()),
+        "NO_PROXY" => Some("direct.example".into()),
+        _ => None,
+    });
+    web(names).through(Arc::new(upstream)).unwrap()
+}
+
+#[tokio::test]
+async fn page_is_fetched_through_the_proxy_of_the_service() {
+    let proxy = Site::serve(Router::new().fallback(async |request: Request| request.uri().to_string())).await;
+    let web = behind(&proxy, Names::with(&[("direct.example", &[&[HERE]])]));
+    // No name server knows the host, as behind many proxies.
+    assert_eq!(text(fetch(&web, "http://far.example/a?b").await).0, "http://far.example/a?b");
+    assert_eq!(text(fetch(&web, &proxy.url("direct.example", "/c")).await).0, "/c");
+}
+
+/// The proxy may reach what this machine must not.
+#[tokio::test]
+async fn private_page_never_reaches_the_proxy() {
+    let (proxy, hits) = counting().await;
+    let web = behind(&proxy, Names::with(&[("inner.example", &[&[PRIVATE]])]));
+    for url in ["http://inner.example/", "http://10.0.0.1/", "http://x.internal/", "http://169.254.169.254/"]
+    {
+        assert_eq!(fetch(&web, url).await, Err(WebError::Forbidden), "{url}");
+    }
+    assert_eq!(hits.load(Ordering::SeqCst), 0);
+    let refused = WebError::Redirect(Box::new(WebError::Forbidden));
+    assert_eq!(fetch(&web, "http://far.example/to?http://inner.example/").await, Err(refused));
+    assert_eq!(hits.load(Ordering::SeqCst), 1);
 }
