@@ -14,3 +14,31 @@ pub enum Capability {
     /// Abridged reading diffs of reviews.
     Abridger,
 }
+
+impl Capability {
+    /// Returns the reason that its commands are off, with the settings that turn it on.
+    #[must_use]
+    pub const fn off_text(self) -> &'static str {
+        match self {
+            Self::Memory => {
+                "memory is off: set memory.enabled = true and organization in the configuration to turn it on"
+            }
+            Self::Schedules => {
+                "schedules are off: set runHistory.store = \"worker\", schedules.worker or selfImprovement.repo \
+                 (with a code host and its grants) in the configuration to turn them on"
+            }
+            Self::CodeHost => {
+                "no code host is connected: set GITHUB_APP_ID, GITHUB_APP_INSTALLATION_ID and \
+                 GITHUB_APP_PRIVATE_KEY to turn it on"
+            }
+            Self::Residents => {
+                "residents are off: set execution.resident.baseUrl in the configuration (or remove \
+                 execution.resident.local = false on one machine) to turn them on"
+            }
+            Self::Abridger => {
+                "reading diffs are off: they need a code host, run history, a model with a key, and a \
+                 review.readingDiff.provider other than off"
+            }
+        }
+    }
+}

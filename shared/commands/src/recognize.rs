@@ -25,6 +25,7 @@ pub enum Recognized {
 
 impl Registry {
     /// Returns the command that a message begins with, or `None` for prose.
+    /// A command whose capability is off is one as well, so that it never becomes a run.
     pub fn recognize(&self, text: &str) -> Option<Recognized> {
         let text = text.trim();
         if text == HELP {
@@ -32,15 +33,19 @@ impl Registry {
         }
         let (group, rest) = word(text)?;
         let (verb, tail) = word(rest)?;
+        let command = |definition| Recognized::Command { definition, tail: tail.to_owned() };
+        let mut off = self.off_on(Surface::Chat).filter(|definition| definition.group() == group);
         if verb == HELP && tail.is_empty() {
-            let group = self.groups(Surface::Chat).into_iter().find(|known| *known == group)?;
-            return Some(Recognized::Group(group));
+            let known = self.groups(Surface::Chat).into_iter().find(|known| *known == group);
+            return known.map(Recognized::Group).or_else(|| off.next().map(command));
         }
-        let definition = self.of(group, verb, Surface::Chat)?;
+        let Some(definition) = self.of(group, verb, Surface::Chat) else {
+            return off.find(|definition| definition.verb() == verb).map(command);
+        };
         if tokens(tail).is_ok_and(|tokens| asks_for_help(&tokens)) {
             return Some(Recognized::Usage(definition));
         }
-        Some(Recognized::Command { definition, tail: tail.to_owned() })
+        Some(command(definition))
     }
 }
 
@@ -57,14 +62,17 @@ fn word(text: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Surfaces;
+    use crate::{Capability, Surfaces};
 
     const LIST: Definition = Definition::read("runs.list", "runs:read", "Lists");
     const GET: Definition = Definition::read("runs.get", "runs:read", "Gets").on(Surfaces::NOT_CHAT);
     const DRAW: Definition = Definition::read("draw.now", "draw:read", "Draws").on(Surfaces::NOT_CHAT);
 
+    const RECALL: Definition =
+        Definition::read("memory.list", "memory:read", "Lists").needing(Capability::Memory);
+
     fn recognized(text: &str) -> Option<Recognized> {
-        Registry::new(&[&LIST, &GET, &DRAW], &[]).unwrap().recognize(text)
+        Registry::new(&[&LIST, &GET, &DRAW, &RECALL], &[]).unwrap().recognize(text)
     }
 
     fn command(tail: &str) -> Option<Recognized> {
@@ -85,6 +93,15 @@ mod tests {
     }
 
     #[test]
+    fn command_without_its_capability_is_recognized() {
+        let off = |tail: &str| Some(Recognized::Command { definition: &RECALL, tail: tail.into() });
+        for (text, tail) in [("memory list me", "me"), ("memory list --help", "--help"), ("memory help", "")]
+        {
+            assert_eq!(recognized(text), off(tail), "{text}");
+        }
+    }
+
+    #[test]
     fn everything_else_is_prose() {
         for text in [
             "",
@@ -101,6 +118,7 @@ mod tests {
             "help!",
             "runs help me",
             "agent:coding runs list",
+            "memory lists",
         ] {
             assert_eq!(recognized(text), None, "{text}");
         }

@@ -2,10 +2,11 @@
 
 use crate::{Capability, Definition, Fault, Surface, check};
 
-/// The commands that have their capability.
+/// The commands that have their capability, and those that lack it.
 #[derive(Debug, Clone, Default)]
 pub struct Registry {
     commands: Vec<&'static Definition>,
+    off: Vec<&'static Definition>,
 }
 
 impl Registry {
@@ -16,10 +17,11 @@ impl Registry {
     /// The table is invalid.
     pub fn new(definitions: &[&'static Definition], available: &[Capability]) -> Result<Self, Fault> {
         check(definitions)?;
-        let is_on = |definition: &&&'static Definition| {
+        let is_on = |definition: &&'static Definition| {
             definition.capability.is_none_or(|capability| available.contains(&capability))
         };
-        Ok(Self { commands: definitions.iter().filter(is_on).copied().collect() })
+        let (commands, off) = definitions.iter().copied().partition(is_on);
+        Ok(Self { commands, off })
     }
 
     /// Returns the commands of a surface.
@@ -30,6 +32,11 @@ impl Registry {
     /// Returns the command with this id if the surface has it.
     pub fn get(&self, id: &str, surface: Surface) -> Option<&'static Definition> {
         self.on(surface).find(|definition| definition.id == id)
+    }
+
+    /// Returns the command with this id that the surface lacks only because its capability is off.
+    pub fn get_off(&self, id: &str, surface: Surface) -> Option<&'static Definition> {
+        self.off_on(surface).find(|definition| definition.id == id)
     }
 
     /// Returns the command of an MCP tool.
@@ -43,6 +50,11 @@ impl Registry {
         let mut groups: Vec<_> = self.on(surface).map(Definition::group).collect();
         groups.dedup();
         groups
+    }
+
+    /// Returns the commands of a surface whose capability is off.
+    pub(crate) fn off_on(&self, surface: Surface) -> impl Iterator<Item = &'static Definition> {
+        self.off.iter().copied().filter(move |definition| definition.surfaces.contain(surface))
     }
 
     pub(crate) fn of(&self, group: &str, verb: &str, surface: Surface) -> Option<&'static Definition> {
@@ -65,11 +77,13 @@ mod tests {
         let registry = Registry::new(&[&LIST, &GET, &RECALL], &[]).unwrap();
         for surface in Surface::ALL {
             assert_eq!(registry.get("memory.list", surface), None);
+            assert_eq!(registry.get_off("memory.list", surface), Some(&RECALL));
         }
         assert_eq!((registry.groups(Surface::Chat), registry.tool("memory_list")), (vec!["runs"], None));
         let registry = Registry::new(&[&LIST, &GET, &RECALL], &[Capability::Memory]).unwrap();
         assert_eq!(registry.groups(Surface::Mcp), ["runs", "memory"]);
         assert_eq!(registry.tool("memory_list"), Some(&RECALL));
+        assert_eq!(registry.get_off("memory.list", Surface::Chat), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The failure of an invocation, as surfaces render it.
 
 use ars_auth::Denied;
-use ars_commands::{Definition, InvalidInput};
+use ars_commands::{Capability, Definition, InvalidInput};
 use ars_wire::ErrorCode;
 
 use super::{error::CommandError, text};
@@ -42,9 +42,15 @@ impl DecidedBy {
 }
 
 impl Failure {
-    /// Returns the failure of an unknown or hidden command.
+    /// Returns the failure of a command that does not exist here.
     pub(super) fn unknown() -> Self {
         Self::registry(None, ErrorCode::NotFound, text::UNKNOWN.to_owned())
+    }
+
+    /// Returns the failure of a command whose capability is off.
+    pub(super) fn off(definition: &'static Definition) -> Self {
+        let text = definition.capability.map_or(text::UNKNOWN, Capability::off_text);
+        Self::registry(Some(definition), ErrorCode::NotFound, text.to_owned())
     }
 
     pub(super) fn denied(definition: &'static Definition, reason: Denied) -> Self {

@@ -116,7 +116,7 @@ impl Commands {
 
     /// Returns the failure of a command that the caller's surface does not have, and writes its audit line.
     pub fn unknown(&self, caller: &Caller, id: &str) -> Failure {
-        let failure = Failure::unknown();
+        let failure = self.missing(caller, id);
         audit(&self.known(caller), id, Err(&failure));
         failure
     }
@@ -183,8 +183,14 @@ impl Commands {
         Caller { actor, ..caller.clone() }
     }
 
+    /// Returns the failure of a command that the caller's surface does not have.
+    fn missing(&self, caller: &Caller, id: &str) -> Failure {
+        self.registry().get_off(id, caller.surface).map_or_else(Failure::unknown, Failure::off)
+    }
+
     fn visible(&self, caller: &Caller, id: &str) -> Result<&'static Entry, Failure> {
-        let definition = self.registry().get(id, caller.surface).ok_or_else(Failure::unknown)?;
+        let missing = || self.missing(caller, id);
+        let definition = self.registry().get(id, caller.surface).ok_or_else(missing)?;
         table::find(definition.id).ok_or_else(Failure::unknown)
     }
 }

@@ -132,5 +132,6 @@ async fn other_runs_and_closed_repositories_are_refused() {
         reading_diff: ars_codehost::review::ReadingDiffSettings::default().with_override(Some("off")),
         ..settings
     });
-    assert_eq!(off.failure(&operator(), "review.abridge", none()).await.1, "there is no such command");
+    let (code, text) = off.failure(&operator(), "review.abridge", none()).await;
+    assert!(code == "not_found" && text.contains("review.readingDiff.provider"), "{text}");
 }

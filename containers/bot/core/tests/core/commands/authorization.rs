@@ -140,7 +140,7 @@ async fn hidden_command_is_unknown() {
     let unknown = desk.failure(&Caller::cli(), "no.such", none()).await;
     for surface in Surface::ALL {
         let caller = on(&Caller::cli(), surface);
-        for id in ["memory.list", "memory.forget", "schedule.list", "repo.list", "runs", "", "RUNS.LIST"] {
+        for id in ["memory.lists", "runs", "", "RUNS.LIST"] {
             assert_eq!(desk.failure(&caller, id, none()).await, unknown, "{id}");
             assert!(desk.commands().admit(&caller, id).is_err(), "{id}");
         }
@@ -148,7 +148,32 @@ async fn hidden_command_is_unknown() {
     assert_eq!(unknown, ("not_found", "there is no such command".to_owned()));
     assert_eq!(desk.failure(&slack(), "runs.get", none()).await, unknown);
     assert_eq!(desk.failure(&operator(), "friction.analyze", none()).await, unknown);
-    assert!(desk.says(&slack(), "memory list").await.is_none(), "prose for a model");
+}
+
+/// It is an answer on every surface, never the prose of a run, and says what turns its part on.
+#[tokio::test]
+async fn command_without_its_part_names_the_setting() {
+    let desk = desk_with(
+        Vec::new(),
+        |capabilities| ars_bot_core::Capabilities { memory: None, ..capabilities },
+        |settings| settings,
+    );
+    for surface in Surface::ALL {
+        let caller = on(&Caller::cli(), surface);
+        for (id, setting) in [
+            ("memory.list", "memory.enabled"),
+            ("schedule.list", "schedules.worker"),
+            ("repo.list", "execution.resident.baseUrl"),
+            ("friction.propose", "GITHUB_APP_ID"),
+        ] {
+            let (code, text) = desk.failure(&caller, id, none()).await;
+            assert!(code == "not_found" && text.contains(setting), "{id}: {text}");
+            assert_eq!(desk.commands().admit(&caller, id).unwrap_err().message, text, "{id}");
+            assert_eq!(desk.commands().unknown(&caller, id).message, text, "{id}");
+        }
+    }
+    let said = desk.says(&slack(), "memory forget mem:1").await.expect("a command").unwrap_err();
+    assert!(said.chat_text().starts_with("⚠️ `memory forget`: memory is off: set"), "{}", said.chat_text());
 }
 
 #[tokio::test]

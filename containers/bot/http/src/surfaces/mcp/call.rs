@@ -13,7 +13,7 @@ use super::{dispatch, envelope::object, failure::ToolFailure, tools};
 use crate::state::HttpState;
 
 /// Text of the failure of a tool without a name in the list.
-pub(super) const UNKNOWN: &str = "the tool is unknown";
+const UNKNOWN: &str = "the tool is unknown";
 
 /// Calls the tool that the parameters name. Arguments that are no object are empty.
 pub(super) async fn call(
@@ -27,8 +27,8 @@ pub(super) async fn call(
     } else if name == tools::DISPATCH {
         dispatch::dispatch(state, entry, &arguments).await.map(|reply| reply.reply)
     } else {
-        audit_unknown(state, entry, &name);
-        return Err(RpcError::of_tool(ErrorCode::InvalidInput, UNKNOWN));
+        let (code, text) = unknown(state, entry, &name);
+        return Err(RpcError::of_tool(code, text));
     };
     text.map(ToolResult::text).map_err(|failure| RpcError::of_tool(failure.code, failure.text))
 }
@@ -40,9 +40,14 @@ pub(super) fn named(mut params: Map<String, Value>) -> (String, Map<String, Valu
     (name.to_owned(), arguments)
 }
 
-/// Writes the audit line of a tool that does not exist, with its name as the id of a command.
-pub(super) fn audit_unknown(state: &HttpState, entry: &TokenEntry, name: &str) {
-    drop(state.core.commands().unknown(&Caller::mcp(entry), &name.replacen('_', ".", 1)));
+/// Returns code and text of a tool that does not exist, or whose part is off.
+/// Writes the audit line, with the tool's name as the id of a command.
+pub(super) fn unknown(state: &HttpState, entry: &TokenEntry, name: &str) -> (ErrorCode, String) {
+    let failure = state.core.commands().unknown(&Caller::mcp(entry), &name.replacen('_', ".", 1));
+    match failure.command {
+        Some(_) => (failure.code, failure.message),
+        None => (ErrorCode::InvalidInput, UNKNOWN.to_owned()),
+    }
 }
 
 /// Returns the text of a command's result.

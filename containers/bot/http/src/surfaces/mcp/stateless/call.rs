@@ -18,7 +18,7 @@ use super::{
 use crate::{
     state::HttpState,
     surfaces::mcp::{
-        call::{UNKNOWN, audit_unknown, invoke, named, text_of},
+        call::{invoke, named, text_of, unknown},
         dispatch,
         failure::ToolFailure,
         tools,
@@ -41,8 +41,7 @@ pub(super) async fn call(
             Outcome::Ended(ended) => ended.map(of_reply),
         }
     } else {
-        audit_unknown(state, entry, &name);
-        return Err(ErrorData::invalid_params(UNKNOWN, None));
+        return Err(ErrorData::invalid_params(unknown(state, entry, &name).1, None));
     };
     match called {
         Ok(called) => result(&called),
