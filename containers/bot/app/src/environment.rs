@@ -44,6 +44,8 @@ pub mod name {
     pub const GITHUB_WEBHOOK_SECRET: &str = "GITHUB_WEBHOOK_SECRET";
     /// File with the commit and the time of the build.
     pub const BUILD_STAMP: &str = "ARS_BUILD_STAMP";
+    /// Address of the state Worker: the default of `--state-url`.
+    pub const STATE_WORKER_URL: &str = "STATE_WORKER_URL";
     /// Default of `--config`.
     pub const CONFIG: &str = "SERVICE_CONFIG";
     /// Hosts to which a document of the state Worker may send secrets.

@@ -1,4 +1,4 @@
-//! The commands of the registry: on the embedded store, and on a service over `/api`.
+//! The commands of the registry: on the configured stores, and on a service over `/api`.
 
 use ars_testkit::{OPERATOR_CONFIG, Reply};
 use serde_json::{Value, json};
@@ -69,6 +69,19 @@ async fn stored_runs_are_read_without_a_model_key() {
     got.assert_code(0);
     assert_eq!(json_of(&got.stdout)["id"], json!(id));
     run(&mut machine.ars(&["runs", "get", "unknown"])).await.assert_refused(1, "not_found", &["not found"]);
+}
+
+/// The state Worker's are those of the service too, so the failure names what its stores lack here.
+#[tokio::test]
+async fn configured_stores_are_used_without_a_service() {
+    let machine = Machine::new();
+    let worker =
+        "[runHistory]\nstore = \"worker\"\n[runHistory.worker]\nbaseUrl = \"https://state.example\"\n";
+    let config = machine.file("ars.toml", worker);
+    let config = config.to_str().unwrap();
+    for arguments in [&["runs", "list", "--config", config][..], &["ask", "runs list", "--config", config]] {
+        run(&mut machine.ars(arguments)).await.assert_refused(2, "invalid_input", &["MEMORY_TOKEN"]);
+    }
 }
 
 fn json_text(ended: &Ended) -> Option<Value> {
@@ -259,7 +272,7 @@ async fn help_has_the_configured_commands() {
     let text = "[memory]\nenabled = true\n[schedules.worker]\nbaseUrl = \"https://state.example\"\n";
     let config = machine.file("ars.toml", text);
     for group in ["memory", "schedule"] {
-        run(&mut machine.ars(&[group, "list"])).await.assert_refused(1, "not_found", &["command"]);
+        run(&mut machine.ars(&[group, "list"])).await.assert_refused(1, "not_found", &["off: set"]);
         run(&mut machine.ars(&[group, "--help"])).await.assert_code(2);
         run(&mut machine.ars(&[group, "list", "--help"])).await.assert_code(2);
         for (variable, value) in [("SERVICE_CONFIG", config.to_str().unwrap()), ("ARS_SERVER", "http://h")] {

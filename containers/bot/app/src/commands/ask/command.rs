@@ -17,8 +17,9 @@ use super::{
     watch,
 };
 use crate::{
-    args::{Ask, Format, Store},
+    args::{Ask, Format},
     compose::{self, Built},
+    environment::{self, name},
     logging,
     signals::Signals,
     terminal::{CliChannel, tell},
@@ -34,7 +35,8 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
         text = request::text(args.text.clone()) => text?,
         _ = signals.next() => return Ok(interrupted()),
     };
-    let plan = compose::plan(args.setup.clone(), &TokenMap::default(), None).await?;
+    let state_url = environment::variable(name::STATE_WORKER_URL);
+    let plan = compose::plan(args.setup.clone(), &TokenMap::default(), state_url.as_deref()).await?;
     let redactor = Arc::clone(&plan.redactor);
     logging::start(Arc::clone(&redactor), logging::Level::Errors);
     let request = Request::read(&args, &text, &plan.settings)?;
@@ -45,7 +47,7 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
         ));
     }
     let _locked = plan.lock_tree_folder()?;
-    let Built { core, workspaces, trees, .. } = plan.build(Some(Store::Embedded), None).await?;
+    let Built { core, workspaces, trees, .. } = plan.build(None, state_url).await?;
     let message = request.into_message(text, &core, &*trees).await?;
     let thread = message.thread_key.clone();
     // A generated thread name is unique, so it needs no lock.

@@ -34,14 +34,15 @@ pub fn configured(arguments: &[OsString]) -> Registry {
     // Variables that cannot be used are an error of the command, which help must show for it to be called.
     let has_code_host = !matches!(CodeHostConfig::read(environment::variable), Ok(None));
     let code_host = has_code_host.then_some(Capability::CodeHost);
-    let has_schedules = file.schedules.worker.is_some() || file.fires_schedules(has_code_host);
+    let has_worker = file.run_history.store == Some(HistoryStore::Worker)
+        || environment::variable(name::STATE_WORKER_URL).is_some();
+    let has_schedules = has_worker || file.schedules.worker.is_some() || file.fires_schedules(has_code_host);
     let schedules = has_schedules.then_some(Capability::Schedules);
     // Whether a model has a key is checked by the command.
     let word = environment::variable(name::READING_DIFF);
     let diffs = file.review.reading_diff(word.as_deref());
     let is_offered = has_code_host && diffs.is_ok_and(|diffs| diffs.provider != Provider::Off);
     let abridger = is_offered.then_some(Capability::Abridger);
-    let has_worker = file.run_history.store == Some(HistoryStore::Worker);
     let residents = file.execution.resident.is_used(has_worker).then_some(Capability::Residents);
     let parts = memory.into_iter().chain(schedules).chain(code_host).chain(abridger).chain(residents);
     catalogue_of(&parts.collect::<Vec<_>>())

@@ -1,4 +1,4 @@
-//! An invocation on the embedded store.
+//! An invocation on the stores that the configuration names, as those of the service.
 
 use std::sync::Arc;
 
@@ -7,14 +7,20 @@ use ars_bot_core::{Core, commands::Caller};
 use ars_commands::{Definition, RawInput};
 
 use super::{Invocation, output::Output};
-use crate::{args::Store, commands::Failure, compose, logging};
+use crate::{
+    commands::Failure,
+    compose,
+    environment::{self, name},
+    logging,
+};
 
 /// Invokes the command.
 pub(super) async fn invoke(invocation: Invocation) -> Result<Output, Failure> {
     let Invocation { definition, words, setup, .. } = invocation;
-    let plan = compose::plan(setup, &TokenMap::default(), None).await?;
+    let state_url = environment::variable(name::STATE_WORKER_URL);
+    let plan = compose::plan(setup, &TokenMap::default(), state_url.as_deref()).await?;
     logging::start(Arc::clone(&plan.redactor), logging::Level::Errors);
-    let core = plan.build(Some(Store::Embedded), None).await?.core;
+    let core = plan.build(None, state_url).await?.core;
     on(&core, definition, words).await
 }
 
