@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use ars_bot_ports::{Offboarded, OpReply, Residents, ResidentsError};
-use ars_resident::wire::{
-    AttachAnswer, AttachRequest, CheckOutAnswer, CheckOutRequest, CheckpointAnswer, CheckpointRequest,
-    DetachAnswer, DetachRequest, ExecAnswer, ExecRequest, OffboardRequest, OnboardAnswer, OnboardRequest,
-    OpName, OpRequest, PushAnswer, PushRequest, ReadAnswer, ReadRequest, RebuildPlan, RebuildRequest,
-    ReconfigureAnswer, ReconfigureRequest, ResidentsAnswer, RestoreAnswer, Route, StatusAnswer,
-    StatusRequest, WriteAnswer, WriteRequest,
+use ars_resident::{
+    plan::OP_TIMEOUT_MS,
+    wire::{
+        AttachAnswer, AttachRequest, CheckOutAnswer, CheckOutRequest, CheckpointAnswer, CheckpointRequest,
+        DetachAnswer, DetachRequest, ExecAnswer, ExecRequest, OffboardRequest, OnboardAnswer, OnboardRequest,
+        OpName, OpRequest, PushAnswer, PushRequest, ReadAnswer, ReadRequest, RebuildPlan, RebuildRequest,
+        ReconfigureAnswer, ReconfigureRequest, ResidentsAnswer, RestoreAnswer, Route, StatusAnswer,
+        StatusRequest, WriteAnswer, WriteRequest,
+    },
 };
 use async_trait::async_trait;
 use serde::{Serialize, de::DeserializeOwned};
@@ -21,12 +24,14 @@ use super::{
 
 /// Timeout of a probe that the configuration does not name.
 pub const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
-/// Timeout of a call without a timeout of its own.
-const CALL_TIMEOUT: Duration = Duration::from_secs(300);
+/// Timeout of a call without a timeout of its own: the time of an operation's command.
+const CALL_TIMEOUT: Duration = Duration::from_millis(OP_TIMEOUT_MS.unsigned_abs());
 /// Timeout of a detach.
 const DETACH_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time that an answer may need besides its command.
 const MARGIN: Duration = Duration::from_secs(30);
+/// Timeout for the answer of such a call. A caller of the service waits longer.
+pub const ANSWER_TIMEOUT: Duration = CALL_TIMEOUT.saturating_add(MARGIN);
 
 /// A client of residents.
 pub struct ResidentsClient<T> {
@@ -74,7 +79,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         request: &OnboardRequest,
         cancel: &CancellationToken,
     ) -> Result<OnboardAnswer, ResidentsError> {
-        self.post(Route::Onboard, request, CALL_TIMEOUT + MARGIN, cancel).await
+        self.post(Route::Onboard, request, ANSWER_TIMEOUT, cancel).await
     }
 
     async fn offboard(
@@ -82,7 +87,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         request: &OffboardRequest,
         cancel: &CancellationToken,
     ) -> Result<Offboarded, ResidentsError> {
-        let timeout = CALL_TIMEOUT + MARGIN;
+        let timeout = ANSWER_TIMEOUT;
         if request.dry_run {
             return self.post(Route::Offboard, request, timeout, cancel).await.map(Offboarded::Plan);
         }
@@ -94,7 +99,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         request: &ReconfigureRequest,
         cancel: &CancellationToken,
     ) -> Result<ReconfigureAnswer, ResidentsError> {
-        self.post(Route::Reconfigure, request, CALL_TIMEOUT + MARGIN, cancel).await
+        self.post(Route::Reconfigure, request, ANSWER_TIMEOUT, cancel).await
     }
 
     async fn rebuild(
@@ -102,7 +107,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         request: &RebuildRequest,
         cancel: &CancellationToken,
     ) -> Result<RebuildPlan, ResidentsError> {
-        self.post(Route::Rebuild, request, CALL_TIMEOUT + MARGIN, cancel).await
+        self.post(Route::Rebuild, request, ANSWER_TIMEOUT, cancel).await
     }
 
     async fn list(&self, cancel: &CancellationToken) -> Result<ResidentsAnswer, ResidentsError> {
@@ -126,7 +131,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         request: &AttachRequest,
         cancel: &CancellationToken,
     ) -> Result<AttachAnswer, ResidentsError> {
-        self.post(Route::Attach, request, CALL_TIMEOUT + MARGIN, cancel).await
+        self.post(Route::Attach, request, ANSWER_TIMEOUT, cancel).await
     }
 
     async fn detach(
@@ -138,7 +143,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
     }
 
     async fn op(&self, request: &OpRequest, cancel: &CancellationToken) -> Result<OpReply, ResidentsError> {
-        let timeout = CALL_TIMEOUT + MARGIN;
+        let timeout = ANSWER_TIMEOUT;
         match request.op {
             OpName::Status => self.post(Route::Op, request, timeout, cancel).await.map(OpReply::Status),
             OpName::Test | OpName::Build => {
@@ -162,7 +167,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         request: &ReadRequest,
         cancel: &CancellationToken,
     ) -> Result<ReadAnswer, ResidentsError> {
-        self.post(Route::Read, request, CALL_TIMEOUT + MARGIN, cancel).await
+        self.post(Route::Read, request, ANSWER_TIMEOUT, cancel).await
     }
 
     async fn write(
@@ -170,7 +175,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         request: &WriteRequest,
         cancel: &CancellationToken,
     ) -> Result<WriteAnswer, ResidentsError> {
-        self.post(Route::Write, request, CALL_TIMEOUT + MARGIN, cancel).await
+        self.post(Route::Write, request, ANSWER_TIMEOUT, cancel).await
     }
 
     async fn push(
@@ -178,7 +183,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         request: &PushRequest,
         cancel: &CancellationToken,
     ) -> Result<PushAnswer, ResidentsError> {
-        self.post(Route::Push, request, CALL_TIMEOUT + MARGIN, cancel).await
+        self.post(Route::Push, request, ANSWER_TIMEOUT, cancel).await
     }
 
     async fn check_out(
@@ -186,7 +191,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         request: &CheckOutRequest,
         cancel: &CancellationToken,
     ) -> Result<CheckOutAnswer, ResidentsError> {
-        self.post(Route::CheckOut, request, CALL_TIMEOUT + MARGIN, cancel).await
+        self.post(Route::CheckOut, request, ANSWER_TIMEOUT, cancel).await
     }
 
     async fn checkpoint(
@@ -194,7 +199,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         request: &CheckpointRequest,
         cancel: &CancellationToken,
     ) -> Result<CheckpointAnswer, ResidentsError> {
-        self.post(Route::Checkpoint, request, CALL_TIMEOUT + MARGIN, cancel).await
+        self.post(Route::Checkpoint, request, ANSWER_TIMEOUT, cancel).await
     }
 
     async fn restore(
@@ -202,7 +207,7 @@ impl<T: ResidentTransport> Residents for ResidentsClient<T> {
         request: &CheckpointRequest,
         cancel: &CancellationToken,
     ) -> Result<RestoreAnswer, ResidentsError> {
-        self.post(Route::Restore, request, CALL_TIMEOUT + MARGIN, cancel).await
+        self.post(Route::Restore, request, ANSWER_TIMEOUT, cancel).await
     }
 }
 

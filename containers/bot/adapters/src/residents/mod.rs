@@ -22,7 +22,7 @@ mod worker;
 mod workspace;
 
 pub use auto::AutoOnboarding;
-pub use client::{PROBE_TIMEOUT, ResidentsClient};
+pub use client::{ANSWER_TIMEOUT, PROBE_TIMEOUT, ResidentsClient};
 pub use local::{KnownRepositories, LocalTransport, RESIDENTS};
 pub use select::{ResidentPlaces, ResidentWorkspaces, ResourceOf};
 pub use transport::{ResidentCall, ResidentResponse, ResidentTransport};

@@ -29,7 +29,7 @@ trait Service {
 
 impl Service for Server {
     async fn post(&self, command: &str, input: &Value) -> Result<String, Failure> {
-        Self::post(self, command, input).await
+        Self::query(self, command, input).await
     }
 }
 

@@ -30,6 +30,7 @@ pub use self::memory::Memory;
 pub use self::providers::{REHEARSAL, configured as providers};
 pub use self::reach::Reach;
 pub use self::remote::{key as remote_key, load as load_remote};
+pub use self::review::MAX_ABRIDGER_TIMEOUT;
 pub use crate::error::{ConfigError, RemoteError};
 pub use file::File;
 pub use format::{Format, load, parse};

@@ -1,5 +1,7 @@
 //! `[review]`: the reading diffs of reviews.
 
+use std::time::Duration;
+
 use ars_codehost::review::{Provider, ReadingDiffSettings};
 use ars_types::ModelRef;
 use serde::Deserialize;
@@ -8,6 +10,8 @@ use super::ConfigError;
 
 /// Largest timeout of an abridger in seconds.
 const MAX_ABRIDGER_TIMEOUT_S: u64 = 3_600;
+/// The same as a duration.
+pub const MAX_ABRIDGER_TIMEOUT: Duration = Duration::from_secs(MAX_ABRIDGER_TIMEOUT_S);
 
 /// `[review]`.
 #[derive(Debug, Clone, Default, Deserialize)]

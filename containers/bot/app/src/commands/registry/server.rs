@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use ars_auth::Secret;
+use ars_bot_adapters::residents::ANSWER_TIMEOUT;
 use ars_bot_core::commands::text_of;
 use ars_bot_ports::Clock as _;
-use ars_commands::RawInput;
+use ars_commands::{Capability, Definition, RawInput};
 use ars_wire::ErrorCode;
 use reqwest::{Client, RequestBuilder, Response, Url, header};
 use serde::Deserialize;
@@ -16,12 +17,15 @@ use super::{Invocation, output::Output};
 use crate::{
     clock::SystemClock,
     commands::Failure,
+    config::MAX_ABRIDGER_TIMEOUT,
     environment::{self, name},
     stores::is_private,
 };
 
-/// Timeout of a command on a service.
+/// Timeout of a command on a service that answers from its stores.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
+/// Time that the answer of any other command may need besides the service's own limit of its work.
+const ANSWER_MARGIN: Duration = Duration::from_secs(30);
 /// Timeout for connecting to a service.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -76,7 +80,8 @@ impl Server {
             .validate(&RawInput::Tokens(invocation.words.clone()))
             .map_err(|error| Failure::InvalidInput(error.to_string()))?;
         let input: Map<String, Value> = input.into()?;
-        let json = self.post(definition.id, &Value::Object(input)).await?;
+        let timeout = timeout_of(definition);
+        let json = self.post(definition.id, &Value::Object(input), timeout).await?;
         let value: Value = serde_json::from_str(&json)
             .map_err(|_| Failure::Unavailable(anyhow!("the service answered without JSON")))?;
         // A service of another version may have another output.
@@ -87,12 +92,17 @@ impl Server {
         Ok(Output::new(json, &text))
     }
 
+    /// Invokes a command that answers from the stores. Returns its output as JSON.
+    pub async fn query(&self, command: &str, input: &Value) -> Result<String, Failure> {
+        self.post(command, input, COMMAND_TIMEOUT).await
+    }
+
     /// Invokes a command with this input. Returns its output as JSON.
-    pub async fn post(&self, command: &str, input: &Value) -> Result<String, Failure> {
+    async fn post(&self, command: &str, input: &Value, timeout: Duration) -> Result<String, Failure> {
         let url = format!("{}/api/{command}", self.base);
         let request = self
             .with_token(self.client.post(url))
-            .timeout(COMMAND_TIMEOUT)
+            .timeout(timeout)
             .header(header::CONTENT_TYPE, "application/json")
             .body(input.to_string());
         let response = request.send().await.map_err(unreachable)?;
@@ -107,6 +117,15 @@ impl Server {
             Some(token) => request.bearer_auth(token.expose()),
             None => request,
         }
+    }
+}
+
+/// Returns the timeout of a command: above the limit that the service itself has for the work.
+const fn timeout_of(definition: &Definition) -> Duration {
+    match definition.capability {
+        Some(Capability::Residents | Capability::CodeHost) => ANSWER_TIMEOUT.saturating_add(ANSWER_MARGIN),
+        Some(Capability::Abridger) => MAX_ABRIDGER_TIMEOUT.saturating_add(ANSWER_MARGIN),
+        Some(Capability::Memory | Capability::Schedules) | None => COMMAND_TIMEOUT,
     }
 }
 
@@ -136,5 +155,26 @@ pub async fn failure_of(response: Response) -> Failure {
             Failure::Command(ErrorCode::Unauthorized, format!("the service answered {status}: {SET_TOKEN}"))
         }
         _ => Failure::Unavailable(anyhow!("the service answered {status}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ars_bot_core::commands::catalogue;
+    use ars_commands::Surface;
+    use ars_resident::plan::OP_TIMEOUT_MS;
+
+    use super::*;
+
+    #[test]
+    fn caller_waits_longer_than_an_operation() {
+        let catalogue = catalogue();
+        let timeout = |id| timeout_of(catalogue.get(id, Surface::Cli).unwrap());
+        let operation = Duration::from_millis(OP_TIMEOUT_MS.unsigned_abs());
+        for id in ["repo.test", "repo.build", "repo.onboard"] {
+            assert!(timeout(id) > operation + ANSWER_MARGIN, "{id}");
+        }
+        assert!(timeout("review.abridge") > MAX_ABRIDGER_TIMEOUT);
+        assert_eq!(timeout("runs.list"), COMMAND_TIMEOUT);
     }
 }
