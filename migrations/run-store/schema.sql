@@ -71,7 +71,8 @@ CREATE TABLE live_runs (
   started_at REAL NOT NULL,
   phase TEXT NOT NULL CHECK (phase IN ('live', 'handoff', 'finishing')),
   stop TEXT CHECK (stop IN ('soft', 'hard')),
-  state TEXT NOT NULL
+  state TEXT NOT NULL,
+  stop_actor TEXT
 ) STRICT, WITHOUT ROWID;
 
 -- The immutable part of a live run: JSON, except for the system prompt.

@@ -349,6 +349,23 @@ pub enum ActorKind {
     Chat,
 }
 
+impl ActorKind {
+    /// Returns the name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Access => "access",
+            Self::Mcp => "mcp",
+            Self::Cli => "cli",
+            Self::Chat => "chat",
+        }
+    }
+
+    /// Returns the kind with this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Access, Self::Mcp, Self::Cli, Self::Chat].into_iter().find(|kind| kind.as_str() == name)
+    }
+}
+
 /// Maximum characters of an actor id.
 const ACTOR_ID_MAX: usize = 128;
 

@@ -95,13 +95,17 @@ pub struct Lease {
 }
 
 /// Answer of `/runs/heartbeat`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Beat {
     /// The requested stop; null without one, but never absent.
     #[serde(deserialize_with = "Option::deserialize")]
     pub stop: Option<StopMode>,
     /// Its phase.
     pub phase: Phase,
+    /// The requester of the stop, if the request named one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_actor: Option<StopActor>,
 }
 
 /// Phases of a live run.
@@ -267,11 +271,23 @@ pub struct AfterSeq {
     pub after_seq: u64,
 }
 
-/// Field of `/runs/stop`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Fields of `/runs/stop`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stop {
     /// The mode.
     pub mode: StopMode,
+    /// The requester, if it is known. A store of an earlier version ignores it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<StopActor>,
+}
+
+/// The requester of a stop, for the note of the run's owner.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StopActor {
+    /// Surface of the request.
+    pub kind: String,
+    /// Its name there.
+    pub id: String,
 }
 
 /// Answer of `/runs/stop`; without `ownerLive` when the run is not live.
@@ -497,7 +513,7 @@ mod tests {
     fn flush_result_round_trips() {
         let run_id = RunId::parse("r1").unwrap();
         let message = serde_json::from_value(json!({ "text": "more" })).unwrap();
-        let beat = Beat { stop: Some(StopMode::Soft), phase: Phase::Live };
+        let beat = Beat { stop: Some(StopMode::Soft), phase: Phase::Live, stop_actor: None };
         let done = FlushOutcome::Done { beat, inbox: vec![Followup { seq: 1, message }] };
         let answer = json!({ "runId": "r1", "ok": true, "stop": "soft", "phase": "live",
             "inbox": [{ "seq": 1, "message": { "text": "more" } }] });

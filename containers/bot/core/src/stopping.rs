@@ -15,24 +15,30 @@ impl RunContext {
     /// Stops a run, authorized by its capability token. Such a stop carries no actor.
     pub(crate) async fn stop_with_token(&self, id: &RunId, token: &str, mode: StopMode) -> StopOutcome {
         let outcome = self.registry().stop_with_token(id, token, mode);
-        self.record_stop(id, mode, outcome).await
+        self.record_stop(id, mode, None, outcome).await
     }
 
     /// Stops a run of this process on behalf of an authorized actor.
     pub(crate) async fn stop(&self, id: &RunId, mode: StopMode, actor: Actor) -> StopOutcome {
-        let outcome = self.registry().stop(id, mode, actor);
-        self.record_stop(id, mode, outcome).await
+        let outcome = self.registry().stop(id, mode, actor.clone());
+        self.record_stop(id, mode, Some(actor), outcome).await
     }
 
     /// Records the stop in the ledger before it is answered.
     /// A crash right after the answer must not revive the run.
-    async fn record_stop(&self, id: &RunId, mode: StopMode, outcome: StopOutcome) -> StopOutcome {
+    async fn record_stop(
+        &self,
+        id: &RunId,
+        mode: StopMode,
+        actor: Option<Actor>,
+        outcome: StopOutcome,
+    ) -> StopOutcome {
         if let (StopOutcome::Stopping, Some(live)) = (outcome, self.live())
-            && let Err(error) = Policy::CLAIM.run(id, || live.ledger().stop(id, mode)).await
+            && let Err(error) = Policy::CLAIM.run(id, || live.ledger().stop(id, mode, actor.as_ref())).await
         {
             tracing::warn!(run = %id, error = %error, "stop not recorded in the ledger yet");
             if error.kind == StoreErrorKind::Transient {
-                tokio::spawn(self.clone().retry_stop(id.clone(), mode));
+                tokio::spawn(self.clone().retry_stop(id.clone(), mode, actor));
             }
         }
         outcome
@@ -40,11 +46,11 @@ impl RunContext {
 
     /// Retries to record a stop in the ledger.
     /// It continues after the run's end here, because another process may own the run and continue it.
-    async fn retry_stop(self, id: RunId, mode: StopMode) {
+    async fn retry_stop(self, id: RunId, mode: StopMode, actor: Option<Actor>) {
         let Some(live) = self.live() else { return };
         loop {
             tokio::time::sleep(RETRY_INTERVAL).await;
-            match live.ledger().stop(&id, mode).await {
+            match live.ledger().stop(&id, mode, actor.as_ref()).await {
                 Err(error) if error.kind == StoreErrorKind::Transient => {}
                 _ => return,
             }

@@ -3,6 +3,7 @@
 //! A conflict is a result and never an error, because a retry would return the same. Not here: the conversation
 //! ([`super::Transcripts`]) and retries (`ars-bot-adapters`).
 
+use ars_events::Actor;
 use ars_runs::RunRecord;
 use ars_types::{Generation, RunId, StopMode};
 use ars_wire::{
@@ -48,8 +49,8 @@ pub trait Ledger: Send + Sync {
     /// Writes the run's record and ends the live run, then clears its transcript on a best-effort basis.
     async fn finish(&self, owner: &Owner, record: &RunRecord) -> Result<Owned<Stored>, StoreError>;
 
-    /// Requests a stop of a live run. Its owner receives it with the next heartbeat.
-    async fn stop(&self, run: &RunId, mode: StopMode) -> Result<Stop, StoreError>;
+    /// Requests a stop of a live run. Its owner receives it with the next heartbeat, and its note names the actor.
+    async fn stop(&self, run: &RunId, mode: StopMode, actor: Option<&Actor>) -> Result<Stop, StoreError>;
 
     /// Queues a follow-up for a live run. Returns its number, or `None` when the run is not live.
     async fn inbox(&self, run: &RunId, message: &Map<String, Value>) -> Result<Option<u64>, StoreError>;
@@ -97,6 +98,8 @@ pub struct FlushBatch {
 pub struct FlushAnswer {
     /// The requested stop.
     pub stop: Option<StopMode>,
+    /// The requester of the stop, if the request named one.
+    pub stop_actor: Option<Actor>,
     /// Follow-ups after the last one received.
     pub inbox: Vec<Followup>,
 }

@@ -77,10 +77,15 @@ fn answer_sql() -> String {
          (SELECT seq, message, sum(octet_length(message)) OVER (ORDER BY seq) - octet_length(message) AS before \
          FROM live_inbox WHERE run_id = live.run_id AND seq > asked.value ->> 1) WHERE before < {MAX_INBOX}"
     );
+    let owned = format!(
+        "'runId', live.run_id, 'ok', json('true'), 'stop', live.stop, 'phase', live.phase, 'inbox', json(({inbox}))"
+    );
     format!(
-        "SELECT asked.key AS place, iif(live.owner_gen = ?1, json_object('runId', live.run_id, 'ok', json('true'), \
-         'stop', live.stop, 'phase', live.phase, 'inbox', json(({inbox}))), json_object('runId', asked.value ->> 0, \
-         'ok', json('false'), 'reason', iif(live.run_id IS NULL, 'unknown-run', 'fenced'))) AS text \
+        "SELECT asked.key AS place, CASE WHEN live.owner_gen = ?1 AND live.stop_actor IS NOT NULL \
+         THEN json_object({owned}, 'stopActor', json(live.stop_actor)) \
+         WHEN live.owner_gen = ?1 THEN json_object({owned}) \
+         ELSE json_object('runId', asked.value ->> 0, \
+         'ok', json('false'), 'reason', iif(live.run_id IS NULL, 'unknown-run', 'fenced')) END AS text \
          FROM json_each(?2) AS asked LEFT JOIN live_runs AS live ON live.run_id = asked.value ->> 0"
     )
 }

@@ -1,4 +1,4 @@
-//! Extends the owner's lease from the store's clock: `{ ok, stop, phase }`, with any stop request.
+//! Extends the owner's lease from the store's clock: `{ ok, stop, phase, stopActor? }`, with any stop request.
 
 use ars_sql::{Sql, Value};
 use ars_store::StoreFailure;
@@ -16,7 +16,10 @@ impl<S: Sql> RunStore<S> {
         let write = OwnerWrite::read(body)?;
         let until = now.saturating_add(lease_ms(&write.body)?);
         let statement = "UPDATE live_runs SET lease_until = ?3 WHERE run_id = ?1 AND owner_gen = ?2 \
-                         RETURNING json_object('ok', json('true'), 'stop', stop, 'phase', phase)";
+                         RETURNING iif(stop_actor IS NULL, \
+                         json_object('ok', json('true'), 'stop', stop, 'phase', phase), \
+                         json_object('ok', json('true'), 'stop', stop, 'phase', phase, \
+                         'stopActor', json(stop_actor)))";
         let row = self.owned(&write, statement, &[run(&write), generation(&write), Value::from(until)])?;
         Ok(row.into_text(0)?)
     }

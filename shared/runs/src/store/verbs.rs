@@ -25,6 +25,10 @@ pub const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../../../../migrations/run-store/0005_idempotency.sql"),
     },
     Migration { name: "0006_brief", sql: include_str!("../../../../migrations/run-store/0006_brief.sql") },
+    Migration {
+        name: "0007_stop_actor",
+        sql: include_str!("../../../../migrations/run-store/0007_stop_actor.sql"),
+    },
 ];
 
 impl<S: Sql> Store<S> for RunStore<S> {

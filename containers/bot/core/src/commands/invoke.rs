@@ -8,7 +8,6 @@ use ars_auth::{
     policy::{Resource, decide},
 };
 use ars_commands::{Definition, Input, RawInput, Recognized, Registry, Target};
-use ars_events::ActorKind;
 use futures::FutureExt as _;
 use serde_json::Value;
 
@@ -219,7 +218,7 @@ fn audit(caller: &Caller, id: &str, result: Result<(), &Failure>) {
     };
     tracing::info!(
         command,
-        caller_kind = kind(caller.kind),
+        caller_kind = caller.kind.as_str(),
         caller = %caller.actor.id,
         surface = caller.surface.as_str(),
         effect,
@@ -232,13 +231,4 @@ fn audit(caller: &Caller, id: &str, result: Result<(), &Failure>) {
 
 fn is_plain(id: &str) -> bool {
     id.len() <= AUDITED_ID_MAX && id.bytes().all(|b| b.is_ascii_lowercase() || b == b'.')
-}
-
-const fn kind(kind: ActorKind) -> &'static str {
-    match kind {
-        ActorKind::Access => "access",
-        ActorKind::Mcp => "mcp",
-        ActorKind::Cli => "cli",
-        ActorKind::Chat => "chat",
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use ars_events::Actor;
 use ars_types::{RunId, StopMode};
 use ars_wire::ledger::Owner;
 use tokio_util::sync::CancellationToken;
@@ -80,8 +81,8 @@ impl FlushCursor {
     }
 
     /// Relays a stop that reached the ledger. The registry ignores a repeated one.
-    pub(super) fn stop(&self, mode: StopMode) {
-        self.feed.request_stop(mode);
+    pub(super) fn stop(&self, mode: StopMode, actor: Option<Actor>) {
+        self.feed.request_stop(mode, actor);
     }
 
     /// Notes that the run is over or handed off.

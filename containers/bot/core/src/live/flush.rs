@@ -216,14 +216,14 @@ impl Part {
     }
 
     fn apply(&self, answer: Owned<FlushAnswer>) {
-        let Owned::Done(FlushAnswer { stop, inbox }) = answer else {
+        let Owned::Done(FlushAnswer { stop, stop_actor, inbox }) = answer else {
             self.cursor.fence_out();
             return;
         };
         self.cursor.confirm();
         self.advance();
         if let Some(mode) = stop {
-            self.cursor.stop(mode);
+            self.cursor.stop(mode, stop_actor);
         }
         for Followup { seq, message } in inbox {
             let Some(note) = Note::read(message) else {

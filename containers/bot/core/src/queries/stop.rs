@@ -20,7 +20,7 @@ impl Queries {
             StopOutcome::Finished => return Err(QueryError::AlreadyFinished),
             StopOutcome::Unknown => {}
         }
-        if self.open_remote(reader, id).await.is_some() && self.stop_remote(id, mode).await? {
+        if self.open_remote(reader, id).await.is_some() && self.stop_remote(id, mode, None).await? {
             return Ok(());
         }
         self.reject_ended(reader, id).await
@@ -43,7 +43,7 @@ impl Queries {
         let mut denied = None;
         if let Some(run) = self.context.registry().get(id).filter(|run| run.finished.is_none()) {
             match check(&run.facts.channel_id, run.facts.visibility) {
-                Ok(()) => match self.context.stop(id, mode, actor).await {
+                Ok(()) => match self.context.stop(id, mode, actor.clone()).await {
                     StopOutcome::Stopping => return Ok(()),
                     StopOutcome::Finished => return Err(QueryError::AlreadyFinished),
                     // It left this process in the meantime.
@@ -55,7 +55,7 @@ impl Queries {
         let listing = self.live_rows().await;
         let facts = listing.find(id).and_then(|row| row.facts.as_ref());
         match facts.map(|facts| check(&facts.channel_id, facts.visibility)) {
-            Some(Ok(())) if self.stop_remote(id, mode).await? => return Ok(()),
+            Some(Ok(())) if self.stop_remote(id, mode, Some(&actor)).await? => return Ok(()),
             Some(Err(reason)) => denied = Some(reason),
             Some(Ok(())) | None => {}
         }
@@ -67,9 +67,15 @@ impl Queries {
     }
 
     /// Asks the ledger to stop a run. Returns `false` if the run is no longer live.
-    async fn stop_remote(&self, id: &RunId, mode: StopMode) -> Result<bool, QueryError> {
+    /// Its owner's note names the actor.
+    async fn stop_remote(
+        &self,
+        id: &RunId,
+        mode: StopMode,
+        actor: Option<&Actor>,
+    ) -> Result<bool, QueryError> {
         let Some(live) = self.context.live() else { return Ok(false) };
-        match live.ledger().stop(id, mode).await {
+        match live.ledger().stop(id, mode, actor).await {
             Ok(stop) => {
                 live.forget_rows().await;
                 Ok(stop != Stop::NotLive)

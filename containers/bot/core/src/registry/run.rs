@@ -421,9 +421,9 @@ impl Feed {
         self.run.lock().backlog.after(seq).cloned().collect()
     }
 
-    /// Applies a stop from the ledger, without an actor. A repeated mode changes nothing.
-    pub fn request_stop(&self, mode: StopMode) {
-        self.registry.request_stop(&self.run, mode, None);
+    /// Applies a stop from the ledger. A repeated mode changes nothing.
+    pub fn request_stop(&self, mode: StopMode, actor: Option<Actor>) {
+        self.registry.request_stop(&self.run, mode, actor);
     }
 
     /// Cancels the run's work without an event, because another process owns it.

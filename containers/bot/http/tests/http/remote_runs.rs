@@ -60,6 +60,7 @@ pub async fn beside_another_with(
         events: BTreeMap::from([(1, json!({"type": "input", "text": "please fix", "seq": 1}))]),
         steps: BTreeMap::new(),
         inbox: Vec::new(),
+        stop_actor: None,
     };
     let ledger = Arc::new(ScriptedLedger::default());
     ledger.runs().insert(away(), kept);

@@ -8,12 +8,12 @@ use std::sync::atomic::Ordering;
 use ars_bot_ports::{FlushAnswer, FlushBatch, Ledger as _, Owned, StoreError, StoreErrorKind};
 use ars_types::Generation;
 use ars_wire::{
-    ledger::{Beat, FlushOutcome, FlushRequest, Owner, RunFlushed, RunNews, RunsResponse},
+    ledger::{Beat, FlushOutcome, FlushRequest, Followup, Owner, RunFlushed, RunNews, RunsResponse},
     state::{Route, RunVerb},
 };
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
-use super::{Client, Transport, ledger::owned, malformed};
+use super::{Client, Transport, ledger::owned, malformed, stop_actor};
 
 /// Runs that are flushed concurrently when each needs requests of its own route.
 const RUNS_AT_ONCE: usize = 8;
@@ -72,10 +72,15 @@ impl<T: Transport> Client<T> {
         }
         if let (Owned::Done(_), Some(lease_ms)) = (&done, lease_ms) {
             let beat = self.heartbeat(&owner, lease_ms).await?;
-            done = beat.map(|Beat { stop, .. }| FlushAnswer { stop, inbox: Vec::new() });
+            done = beat.map(|beat| answer(beat, Vec::new()));
         }
         Ok(done)
     }
+}
+
+fn answer(beat: Beat, inbox: Vec<Followup>) -> FlushAnswer {
+    let Beat { stop, phase: _, stop_actor } = beat;
+    FlushAnswer { stop, stop_actor: stop_actor.as_ref().and_then(stop_actor::from_wire), inbox }
 }
 
 /// Converts the answer for one run, which must be the requested one.
@@ -85,9 +90,7 @@ fn flush_answer(news: &FlushBatch, flushed: RunFlushed) -> Result<Owned<FlushAns
         return Err(malformed("another run than was asked about"));
     }
     match outcome {
-        FlushOutcome::Done { beat: Beat { stop, .. }, inbox } if ok => {
-            Ok(Owned::Done(FlushAnswer { stop, inbox }))
-        }
+        FlushOutcome::Done { beat, inbox } if ok => Ok(Owned::Done(answer(beat, inbox))),
         FlushOutcome::Lost(conflict) if !ok => owned(Err(conflict)),
         FlushOutcome::Done { .. } | FlushOutcome::Lost(_) => Err(malformed("a run with another ok")),
     }

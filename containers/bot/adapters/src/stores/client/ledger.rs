@@ -4,6 +4,7 @@
 //! becoming the owner of a reclaimed run's transcript (`ars_bot_core::resume`).
 
 use ars_bot_ports::{Claim, FlushAnswer, FlushBatch, Ledger, Owned, Stop, StoreError, Stored};
+use ars_events::Actor;
 use ars_runs::RunRecord;
 use ars_types::{Generation, RunId, StopMode};
 use ars_wire::{
@@ -20,7 +21,7 @@ use async_trait::async_trait;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, value::RawValue};
 
-use super::{Client, Transport, malformed, runs::check_events, unexpected};
+use super::{Client, Transport, malformed, runs::check_events, stop_actor, unexpected};
 
 #[async_trait]
 impl<T: Transport> Ledger for Client<T> {
@@ -85,8 +86,9 @@ impl<T: Transport> Ledger for Client<T> {
         Ok(finished)
     }
 
-    async fn stop(&self, run: &RunId, mode: StopMode) -> Result<Stop, StoreError> {
-        let request = self.keyed(OfRun { run_id: run, what: ledger::Stop { mode } });
+    async fn stop(&self, run: &RunId, mode: StopMode, actor: Option<&Actor>) -> Result<Stop, StoreError> {
+        let actor = actor.map(stop_actor::to_wire);
+        let request = self.keyed(OfRun { run_id: run, what: ledger::Stop { mode, actor } });
         match self.ask(Route::Runs(RunVerb::Stop), &request).await? {
             StopResponse { ok: true, owner_live: Some(owner_live) } => Ok(Stop::Recorded { owner_live }),
             StopResponse { ok: false, .. } => Ok(Stop::NotLive),

@@ -11,6 +11,7 @@ mod memory;
 mod requests;
 mod runs;
 mod schedules;
+mod stop_actor;
 mod transcript;
 
 use super::{failure::malformed, transport::Transport};

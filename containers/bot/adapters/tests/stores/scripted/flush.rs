@@ -19,7 +19,7 @@ fn news(id: &str, events: &[&str]) -> FlushBatch {
 }
 
 fn stopped() -> Owned<FlushAnswer> {
-    Owned::Done(FlushAnswer { stop: Some(StopMode::Soft), inbox: Vec::new() })
+    Owned::Done(FlushAnswer { stop: Some(StopMode::Soft), ..FlushAnswer::default() })
 }
 
 #[tokio::test]

@@ -72,7 +72,7 @@ async fn other_routes_are_not_retried() {
         async |ledger: &ScriptedClient| ledger.append(&owner(), &[]).await,
         async |ledger: &ScriptedClient| ledger.finishing(&owner()).await,
         async |ledger: &ScriptedClient| ledger.finish(&owner(), &whole).await,
-        async |ledger: &ScriptedClient| ledger.stop(&run("r1"), StopMode::Soft).await,
+        async |ledger: &ScriptedClient| ledger.stop(&run("r1"), StopMode::Soft, None).await,
         async |ledger: &ScriptedClient| ledger.inbox(&run("r1"), &Map::new()).await,
         async |ledger: &ScriptedClient| ledger.handoff(&generation(), &[]).await,
         async |ledger: &ScriptedClient| ledger.reclaim(&generation(), LEASE_MS, None, &[]).await,

@@ -1,6 +1,7 @@
 //! The ledger of live runs, whichever store it is in.
 
 use ars_bot_ports::{Claim, FlushAnswer, FlushBatch, Owned, Stop, StoreError};
+use ars_events::{Actor, ActorKind};
 use ars_types::StopMode;
 use ars_wire::{
     Moment,
@@ -159,7 +160,7 @@ pub async fn unknown_run_is_no_error(fixture: Fixture) {
     }
     let finish = fixture.ledger.finish(&owner("no", "g1"), &fixture.record("no")).await.unwrap();
     assert_eq!(finish, Owned::UnknownRun);
-    assert_eq!(fixture.ledger.stop(&run("no"), StopMode::Soft).await.unwrap(), Stop::NotLive);
+    assert_eq!(fixture.ledger.stop(&run("no"), StopMode::Soft, None).await.unwrap(), Stop::NotLive);
     assert_eq!(fixture.ledger.inbox(&run("no"), &Map::new()).await.unwrap(), None);
     assert_eq!(fixture.ledger.handoff(&generation("g1"), &[run("no")]).await.unwrap(), []);
     assert_eq!(fixture.ledger.live_events(&run("no"), 0).await.unwrap(), Vec::<Value>::new());
@@ -169,10 +170,10 @@ pub async fn unknown_run_is_no_error(fixture: Fixture) {
 
 pub async fn heartbeat_returns_the_stop(fixture: Fixture) {
     let mine = live(&fixture).await;
-    let beat = |stop, phase| Owned::Done(Beat { stop, phase });
+    let beat = |stop, phase| Owned::Done(Beat { stop, phase, stop_actor: None });
     assert_eq!(fixture.ledger.heartbeat(&mine, LEASE_MS).await.unwrap(), beat(None, Phase::Live));
     for mode in [StopMode::Soft, StopMode::Hard] {
-        let asked = fixture.ledger.stop(&run("r1"), mode).await.unwrap();
+        let asked = fixture.ledger.stop(&run("r1"), mode, None).await.unwrap();
         assert_eq!(asked, Stop::Recorded { owner_live: true });
         let heard = fixture.ledger.heartbeat(&mine, LEASE_MS).await.unwrap();
         assert_eq!(heard, beat(Some(mode), Phase::Live));
@@ -195,16 +196,17 @@ pub async fn flush_answers_each_run(fixture: Fixture) {
         let message = object(json!({ "text": text }));
         assert_eq!(fixture.ledger.inbox(&run("r1"), &message).await.unwrap(), Some(seq));
     }
-    fixture.ledger.stop(&run("r3"), StopMode::Hard).await.unwrap();
+    let actor = Actor::new(ActorKind::Access, "access:ops");
+    fixture.ledger.stop(&run("r3"), StopMode::Hard, Some(&actor)).await.unwrap();
     let event = |text: &str| json!({ "type": "text", "seq": 1, "text": text });
     let said = |id| news(id, events(&[event(id)]), 1);
     let runs = ["r2", "r1", "no", "r3"].map(said);
     let two = Followup { seq: 2, message: object(json!({ "text": "two" })) };
     let told = [
         Owned::Fenced,
-        Owned::Done(FlushAnswer { stop: None, inbox: vec![two] }),
+        Owned::Done(FlushAnswer { inbox: vec![two], ..FlushAnswer::default() }),
         Owned::UnknownRun,
-        Owned::Done(FlushAnswer { stop: Some(StopMode::Hard), inbox: Vec::new() }),
+        Owned::Done(FlushAnswer { stop: Some(StopMode::Hard), stop_actor: Some(actor), inbox: Vec::new() }),
     ];
     let hour = 3_600_000;
     for lease_ms in [None, Some(hour)] {
@@ -250,7 +252,7 @@ pub async fn handoff_is_reclaimed_with_its_state(fixture: Fixture) {
     for record in [step(0, 0), step(2, 1), step(1, 0)] {
         fixture.ledger.step(&old, &record).await.unwrap();
     }
-    fixture.ledger.stop(&run("r1"), StopMode::Soft).await.unwrap();
+    fixture.ledger.stop(&run("r1"), StopMode::Soft, None).await.unwrap();
     let marked = fixture.ledger.handoff(&generation("g1"), &[run("no"), run("r1")]).await.unwrap();
     assert_eq!(marked, [run("r1")]);
 

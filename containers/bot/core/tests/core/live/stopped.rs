@@ -43,7 +43,29 @@ async fn unrecorded_stop_reaches_the_new_owner() {
     let keeping = world.keep_ledger();
     let is_told = ledger.until(|ledger| ledger.runs()[&id].row.stop == Some(StopMode::Soft));
     tokio::time::timeout(LONG, is_told).await.unwrap();
+    let actor = ledger.runs()[&id].stop_actor.clone();
+    assert_eq!(actor.map(|actor| actor.id), Some("access:ops".to_owned()));
     assert!(world.core.registry().get(&id).is_none(), "the process heard before that it has lost the run");
+    keeping.abort();
+}
+
+/// The stop came from another process, through the ledger.
+#[tokio::test(start_paused = true)]
+async fn relayed_stop_names_its_actor() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = world_of(&ledger, vec![Move::HangUntilStopped]);
+    let id = under_way(&world).await;
+    {
+        let mut runs = ledger.runs();
+        let kept = runs.get_mut(&id).unwrap();
+        kept.row.stop = Some(StopMode::Soft);
+        kept.stop_actor = Some(Actor::new(ActorKind::Access, "access:ops"));
+    }
+    let keeping = world.keep_ledger();
+    let is_over = ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty());
+    tokio::time::timeout(LONG, is_over).await.unwrap();
+    let record = serde_json::to_string(&ledger.records.lock().unwrap()[0]).unwrap();
+    assert!(record.contains(r#""actor":{"kind":"access","id":"access:ops"}"#), "{record}");
     keeping.abort();
 }
 

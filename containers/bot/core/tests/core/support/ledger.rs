@@ -13,6 +13,7 @@ use std::{
 
 use ars_bot_core::{Capabilities, LedgerDeps, live::LiveStores};
 use ars_bot_ports::*;
+use ars_events::Actor;
 use ars_runs::RunRecord;
 use ars_types::{Generation, RunId, StopMode};
 use ars_wire::{
@@ -48,6 +49,7 @@ pub struct Kept {
     pub events: BTreeMap<u64, Value>,
     pub steps: BTreeMap<u64, StepRecord>,
     pub inbox: Vec<Map<String, Value>>,
+    pub stop_actor: Option<Actor>,
 }
 
 #[derive(Default)]
@@ -218,7 +220,13 @@ impl Ledger for ScriptedLedger {
                 tools: run.tools.clone(),
                 state: run.state.clone().unwrap_or_default(),
             };
-            let kept = Kept { row, events: BTreeMap::new(), steps: BTreeMap::new(), inbox: Vec::new() };
+            let kept = Kept {
+                row,
+                events: BTreeMap::new(),
+                steps: BTreeMap::new(),
+                inbox: Vec::new(),
+                stop_actor: None,
+            };
             // The key is written with the claim: a rejected claim leaves none.
             if let Entry::Vacant(place) = runs.entry(run.run_id.clone()) {
                 place.insert(kept);
@@ -249,7 +257,12 @@ impl Ledger for ScriptedLedger {
     }
 
     async fn heartbeat(&self, owner: &Owner, _lease_ms: u32) -> Result<Owned<Beat>, StoreError> {
-        self.write("heartbeat", owner, |Kept { row, .. }| Beat { stop: row.stop, phase: row.phase }).await
+        self.write("heartbeat", owner, |Kept { row, .. }| Beat {
+            stop: row.stop,
+            phase: row.phase,
+            stop_actor: None,
+        })
+        .await
     }
 
     async fn append(&self, owner: &Owner, events: &[Box<RawValue>]) -> Result<Owned, StoreError> {
@@ -283,10 +296,11 @@ impl Ledger for ScriptedLedger {
         Ok(finished.map(|()| Stored { stored: true }))
     }
 
-    async fn stop(&self, run: &RunId, mode: StopMode) -> Result<Stop, StoreError> {
+    async fn stop(&self, run: &RunId, mode: StopMode, actor: Option<&Actor>) -> Result<Stop, StoreError> {
         self.ask("stop", || match self.runs().get_mut(run) {
             Some(kept) => {
                 kept.row.stop = Some(mode);
+                kept.stop_actor = actor.cloned();
                 Stop::Recorded { owner_live: true }
             }
             None => Stop::NotLive,
@@ -375,7 +389,8 @@ impl Ledger for ScriptedLedger {
                     let unknown = kept.inbox.iter().zip(1..).filter(|(_, seq)| *seq > news.inbox_after);
                     let inbox =
                         unknown.map(|(message, seq)| Followup { seq, message: message.clone() }).collect();
-                    Owned::Done(FlushAnswer { stop: kept.row.stop, inbox })
+                    let stop_actor = kept.stop_actor.clone();
+                    Owned::Done(FlushAnswer { stop: kept.row.stop, stop_actor, inbox })
                 }
             });
             told.collect()
