@@ -69,6 +69,13 @@ impl Sample {
         Self { at, total_kib, used_kib, free_kib, parts }
     }
 
+    /// Returns the space of the resident itself. The disk may have other contents, on a shared machine above all.
+    pub fn own_kib(&self) -> u64 {
+        let Parts { mirror, deps, checkout, threads, homes, other: _ } = &self.parts;
+        let all = [mirror, deps, checkout].into_iter().chain(threads.values()).chain(homes.values());
+        all.copied().flatten().fold(0, u64::saturating_add)
+    }
+
     /// Returns the space that must stay free: room to stage a snapshot, and a floor.
     pub fn reserve_kib(&self) -> u64 {
         let Parts { mirror, deps, checkout, .. } = &self.parts;
@@ -111,7 +118,7 @@ pub fn projection_kib(sample: &Sample, arrival: Arrival) -> Option<u64> {
 /// A tree without a size counts as one of 1 MiB.
 pub fn headroom(sample: &Sample, budget_mb: Option<u64>) -> Option<u64> {
     let tree_kib = projection_kib(sample, Arrival::Linked)?.max(TREE_MIN_KIB);
-    let budget = budget_mb.map(|budget| budget.saturating_mul(1024).saturating_sub(sample.used_kib));
+    let budget = budget_mb.map(|budget| budget.saturating_mul(1024).saturating_sub(sample.own_kib()));
     let free = budget.map_or(sample.free_kib, |budget| budget.min(sample.free_kib));
     Some(free.saturating_sub(sample.reserve_kib()) / tree_kib)
 }
@@ -149,7 +156,8 @@ pub fn admit(room: &Room<'_>, arrival: Arrival) -> DiskDecision {
     let projection = projection_kib(room.sample, arrival);
     let admitted_kib = projection.unwrap_or(0);
     let Some(free) = room.free_kib else { return DiskDecision::Admit { admitted_kib } };
-    let budget = room.budget_mb.map(|budget| (budget * 1024).saturating_sub(room.sample.used_kib));
+    let budget =
+        room.budget_mb.map(|budget| budget.saturating_mul(1024).saturating_sub(room.sample.own_kib()));
     let free = budget.map_or(free, |budget| budget.min(free)).saturating_sub(room.admitted_kib);
     // A tree that is there already needs no room.
     let needed =
@@ -270,7 +278,8 @@ mod tests {
         let sample = sample(Some(GIB));
         let free = sample.reserve_kib() + 3 * GIB - 1;
         assert_eq!(headroom(&Sample { free_kib: free, ..sample.clone() }, None), Some(2));
-        assert_eq!(headroom(&sample, Some(20 * 1024)), Some(0), "the budget is used up");
+        assert_eq!(headroom(&sample, Some(3 * 1024)), Some(0), "the budget is used up");
+        assert!(headroom(&sample, Some(10 * 1024)) > Some(0), "the rest of the disk is not the resident's");
         let small = Parts { checkout: Some(0), ..sample.parts.clone() };
         let small = Sample { parts: small, ..sample.clone() };
         let free_kib = small.reserve_kib() + 3 * TREE_MIN_KIB;
@@ -303,7 +312,8 @@ mod tests {
             !admits(room(Some(needed), 1, None), Arrival::Linked),
             "an admitted tree has its room already"
         );
-        assert!(!admits(room(Some(needed), 0, Some(20 * 1024)), Arrival::Linked), "the budget is used up");
+        assert!(!admits(room(Some(needed), 0, Some(3 * 1024)), Arrival::Linked), "the budget is used up");
+        assert!(admits(room(Some(needed), 0, Some(10 * 1024)), Arrival::Linked));
         assert!(admits(room(None, 0, None), Arrival::Linked), "unknown space is no rejection");
         assert!(admits(room(Some(0), 0, None), Arrival::Reuse));
     }
