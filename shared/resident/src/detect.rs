@@ -10,6 +10,9 @@ use crate::names::{CommandName, TableCommand};
 
 /// A command without effect, where a repository has none.
 pub const NO_OP: &str = "true";
+/// The test command of a repository in which none was found. It fails, so that no run of it looks like a passed test.
+pub const NO_TEST: &str =
+    "echo 'no test command is known: name one with repo reconfigure --test' >&2; exit 1";
 /// Text of the test script that `npm init` writes.
 const NPM_PLACEHOLDER: &str = "no test specified";
 /// First version of yarn with the option `--immutable`.
@@ -127,7 +130,7 @@ pub fn detect(files: &BTreeMap<String, String>) -> Detection {
             toolchain: None,
             install: None,
             build: NO_OP.to_owned(),
-            test: NO_OP.to_owned(),
+            test: NO_TEST.to_owned(),
             notes: vec!["no known manifest; pass --test and --build".to_owned()],
         };
     };
@@ -135,10 +138,11 @@ pub fn detect(files: &BTreeMap<String, String>) -> Detection {
     for (other, ..) in found {
         detection.notes.push(format!("{other} is ignored because of {name}"));
     }
-    for (command, name) in [(&detection.build, "build"), (&detection.test, "test")] {
-        if command == NO_OP {
-            detection.notes.push(format!("no {name} command was found; `true` stands for it"));
-        }
+    if detection.build == NO_OP {
+        detection.notes.push("no build command was found; `true` stands for it".to_owned());
+    }
+    if detection.test == NO_TEST {
+        detection.notes.push("no test command was found; repo test fails until one is named".to_owned());
     }
     detection
 }
@@ -170,7 +174,7 @@ fn node(root: &Root<'_>, content: &str) -> Detection {
     };
     let script = |name: &str| manifest.get("scripts").and_then(|scripts| scripts.get(name)?.as_str());
     let has_test = script("test").is_some_and(|text| !text.contains(NPM_PLACEHOLDER));
-    let test = if has_test { test } else { NO_OP };
+    let test = if has_test { test } else { NO_TEST };
     let build = if script("build").is_some() { build } else { NO_OP };
     let mut detection = Detection::new(toolchain, Some(install), build, test);
     if !manifest.is_object() {
@@ -224,7 +228,7 @@ fn make(_: &Root<'_>, content: &str) -> Detection {
     let test = match () {
         () if has_target("test") => "make test",
         () if has_target("check") => "make check",
-        () => NO_OP,
+        () => NO_TEST,
     };
     Detection::new(Toolchain::Make, None, build, test)
 }
@@ -264,7 +268,8 @@ mod tests {
         assert_eq!(row(&[("package.json", yarn)]).0.as_deref(), Some("yarn install --immutable"));
         assert_eq!(of(&[("package.json", scripts), ("bun.lockb", "")]).toolchain, Some(Toolchain::Bun));
         let placeholder = r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#;
-        assert_eq!(row(&[("package.json", placeholder)]), expect("npm install", "true", "true"));
+        assert_eq!(row(&[("package.json", placeholder)]), expect("npm install", "true", NO_TEST));
+        assert_eq!(row(&[("Makefile", "all: x")]).2, NO_TEST);
     }
 
     #[test]
@@ -295,7 +300,7 @@ mod tests {
     fn unknown_repository_has_commands_and_a_note() {
         let found = of(&[("README.md", "")]);
         assert_eq!((found.toolchain, found.build.as_str(), found.table().len()), (None, "true", 2));
-        assert!(found.notes[0].contains("--test"));
+        assert!(found.test == NO_TEST && found.notes[0].contains("--test"));
         let both = of(&[("package.json", "{}"), ("Makefile", "")]);
         assert!(both.notes.iter().any(|note| note.contains("Makefile is ignored")), "{:?}", both.notes);
     }

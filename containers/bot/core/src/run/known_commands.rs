@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ars_bot_ports::{GitRequest, Residents, Workspace};
 use ars_codehost::pull_request::KnownCommands;
-use ars_resident::detect::{detect, manifest};
+use ars_resident::detect::{NO_TEST, detect, manifest};
 use ars_types::TreePlace;
 use tokio_util::sync::CancellationToken;
 
@@ -50,7 +50,9 @@ async fn add_detected(known: &mut KnownCommands, workspace: &dyn Workspace) {
         files.insert(name.to_owned(), content);
     }
     let detection = detect(&files);
-    known.add("test", &detection.test);
+    if detection.test != NO_TEST {
+        known.add("test", &detection.test);
+    }
     known.add("build", &detection.build);
 }
 
