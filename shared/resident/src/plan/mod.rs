@@ -8,6 +8,7 @@ mod command;
 mod cycle;
 mod publish;
 mod restore;
+mod shell;
 mod spare;
 mod step;
 mod thread;
@@ -22,6 +23,7 @@ pub use command::{
 pub use cycle::{CycleContext, MIRROR_MODE, cycle_step};
 pub use publish::{PublishContext, check_out, contains, fetch_ref, note_pushed, push, receive};
 pub use restore::{find_checkpoint, restore};
+pub use shell::shell_words;
 pub use spare::{SpareContext, TAKE_SPARE, make_spare, remove_spare};
 pub use step::{Operation, PlanStep, Root, Unprivileged, User};
 pub use thread::{

@@ -10,6 +10,7 @@ use ars_bot_ports::{
     SearchHit, Workspace, WorkspaceError,
 };
 use ars_codehost::diff::Commit;
+use ars_resident::plan::shell_words;
 use ars_types::{RefName, RunId};
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
@@ -123,25 +124,6 @@ impl LocalWorkspace {
 /// The answer when the rights in a tree cannot be restored.
 const UNUSABLE: &str =
     "the owner has no rights in the folder of the tree or of git, and they cannot be given back";
-/// Longest argument of a program, which the kernel limits to 128 KiB with its end.
-const ARGUMENT_BYTES_MAX: usize = (128 << 10) - 1;
-/// Runs a command that is in several arguments, as if it were in one.
-const JOIN: &str = "IFS=; set -- \"$*\"; unset IFS; eval \"shift; $1\"";
-
-/// Returns the arguments with which a shell runs a command of any length.
-fn shell_words(command: &str) -> Vec<&str> {
-    if command.len() <= ARGUMENT_BYTES_MAX {
-        return vec!["-c", command];
-    }
-    let mut words = vec!["-c", JOIN, "bash"];
-    let mut rest = command;
-    while !rest.is_empty() {
-        let (piece, after) = rest.split_at(rest.floor_char_boundary(ARGUMENT_BYTES_MAX));
-        words.push(piece);
-        rest = after;
-    }
-    words
-}
 
 #[async_trait]
 impl Workspace for LocalWorkspace {

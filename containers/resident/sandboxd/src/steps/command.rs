@@ -3,13 +3,12 @@
 use ars_resident::daemon::{Answer, CommandEnd, FailureKind, StepFailure};
 use ars_resident::names::{ExecCommand, TableCommand};
 use ars_resident::output::{HEAD_BYTES_MAX, NO_SPACE_EXIT};
-use ars_resident::plan::User;
+use ars_resident::plan::{User, shell_words};
 
 use super::home;
 use crate::{
     failure::{Context as _, Result},
     process::{Ended, Heads, Input, Program, Streams, run},
-    runtime::words,
     step::StepContext,
     stop::Why,
     users,
@@ -94,7 +93,7 @@ pub(super) async fn shell(
         input: Input::Empty,
         place: Some(runtime.place(user, &folder, true)?),
     };
-    let program = program.args(words(["-c", command]));
+    let program = program.args(shell_words(command));
     let ended = run(runtime, program, &streams, &step.stop).await?;
     Ok(Ok((ended, streams)))
 }
