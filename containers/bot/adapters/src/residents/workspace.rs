@@ -125,8 +125,11 @@ fn not_gits_own(path: &str) -> Result<(), WorkspaceError> {
 }
 
 fn not_empty(path: &str) -> Result<(), WorkspaceError> {
-    if path.is_empty() || path.contains('\0') {
+    if path.is_empty() {
         return Err(WorkspaceError::Refused("the path must not be empty".to_owned()));
+    }
+    if path.contains('\0') {
+        return Err(WorkspaceError::Refused("the path must not contain a zero byte".to_owned()));
     }
     Ok(())
 }

@@ -20,6 +20,8 @@ use crate::{
 const CHAR_BYTES: usize = 4;
 /// Largest file of a repository that the daemon reads as a whole.
 const WHOLE_MAX_BYTES: u64 = 64 << 20;
+/// Links to links to a missing file, one after the other, that are followed.
+const LINKS_MAX: usize = 8;
 /// Largest permissions of a file.
 const PERMISSIONS: u32 = 0o777;
 
@@ -60,7 +62,7 @@ pub(super) fn read_whole(tree: &Dir, path: &Path) -> Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Writes a file.
+/// Writes a file. A link in its place stays, and its target inside the tree is written.
 pub(super) fn write(step: &StepContext<'_>, path: &str, mode: u32) -> Result<Answer> {
     let user = User::Unprivileged(step.tree_user()?);
     let StepInput::Content { text } = &step.request.input else {
@@ -68,10 +70,45 @@ pub(super) fn write(step: &StepContext<'_>, path: &str, mode: u32) -> Result<Ans
     };
     let (tree, rest) = step.runtime.places.in_tree(path)?;
     let owner = users::owner(&step.runtime.settings.mode, user);
+    let rest = target(&tree, &rest)?;
     // A script stays executable.
     let mode = tree.metadata(&rest).ok().filter(|meta| meta.is_file()).map_or(mode, |meta| meta.mode());
     write_in(&tree, &rest, text.expose().as_bytes(), mode, owner)?;
     Ok(Answer::Written { bytes: text.expose().len() as u64 })
+}
+
+/// Returns the target of a write, with links followed inside the tree.
+/// One that a link leads to is never git's own, because git would act on it later.
+fn target(tree: &Dir, path: &Path) -> Result<PathBuf> {
+    let mut linked = path.to_path_buf();
+    for _ in 0..LINKS_MAX {
+        let found = match tree.canonicalize(&linked) {
+            Ok(found) => found,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let parent = linked.parent().unwrap_or(Path::new("")).to_path_buf();
+                if let Ok(next) = tree.read_link(&linked) {
+                    linked = parent.join(next);
+                    continue;
+                }
+                match (tree.canonicalize(Path::new(".").join(&parent)), linked.file_name()) {
+                    (Ok(folder), Some(name)) => {
+                        let is_name = |part: &Component<'_>| matches!(part, Component::Normal(_));
+                        folder.components().filter(is_name).chain([Component::Normal(name)]).collect()
+                    }
+                    // Its folders are missing too. Those of a link may lead upwards.
+                    _ if linked == path => linked,
+                    _ => return Err(invalid("the link leads to a folder that does not exist")),
+                }
+            }
+            Err(error) => return Err(error).context("open"),
+        };
+        let is_git = |part: Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
+        if found != path && found.components().any(is_git) && !path.components().any(is_git) {
+            return Err(invalid("the link leads to git's own files"));
+        }
+        return Ok(found);
+    }
+    Err(invalid("too many links lead to the file"))
 }
 
 /// Writes a file in a tree by a rename.
@@ -134,6 +171,37 @@ mod tests {
     use rustix::fs::{CWD, FileType, mknodat};
 
     use super::*;
+
+    #[test]
+    fn write_goes_through_links_of_the_tree() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::create_dir_all(path("docs/.git")).unwrap();
+        std::fs::write(path("docs/real"), "").unwrap();
+        for (to, link) in [
+            ("docs/real", "link"),
+            ("link", "again"),
+            ("../docs/new", "docs/dangling"),
+            ("docs/.git/config", "gits"),
+            ("/etc/passwd", "outside"),
+            ("loop", "loop"),
+        ] {
+            std::os::unix::fs::symlink(to, path(link)).unwrap();
+        }
+        let tree = Dir::open_ambient_dir(folder.path(), cap_std::ambient_authority()).unwrap();
+        for (name, expected) in [
+            ("link", "docs/real"),
+            ("again", "docs/real"),
+            ("docs/dangling", "docs/new"),
+            ("plain", "plain"),
+            ("new/folder/file", "new/folder/file"),
+        ] {
+            assert_eq!(target(&tree, Path::new(name)).unwrap(), Path::new(expected), "{name}");
+        }
+        for name in ["gits", "outside", "loop"] {
+            assert_eq!(target(&tree, Path::new(name)).unwrap_err().kind, FailureKind::Invalid, "{name}");
+        }
+    }
 
     #[test]
     fn hostile_files_are_not_read_as_a_whole() {
