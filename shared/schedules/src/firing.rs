@@ -1,14 +1,9 @@
-//! The outcome of a firing, derived from the ingress's response.
+//! The outcome of a firing, derived from its run.
 //!
-//! Not here: the request to the ingress, and the store of firings.
-
-use serde::Deserialize;
+//! Not here: the message that starts the run, and the store of firings.
 
 use ars_types::{RunId, RunStatus, UnixMillis};
-use ars_wire::{
-    ingress::{ErrorBody, Receipt},
-    schedules::{Firing, Outcome},
-};
+use ars_wire::schedules::{Firing, Outcome};
 
 /// Most characters of a detail, including its ellipsis.
 pub const MAX_DETAIL_CHARS: usize = 300;
@@ -16,23 +11,6 @@ pub const MAX_DETAIL_CHARS: usize = 300;
 /// Returns the thread of a firing, which it shares with no other.
 pub fn thread(schedule: &str, fired_at: UnixMillis) -> String {
     format!("{schedule}-{fired_at}")
-}
-
-/// Converts a response of the ingress.
-pub fn answered(schedule: &str, fired_at: UnixMillis, status: u16, body: &str) -> Firing {
-    if !(200..300).contains(&status) {
-        let said = serde_json::from_str::<ErrorBody>(body).map(|body| body.error);
-        let said = said.as_deref().unwrap_or(body);
-        let detail = detail(&format!("HTTP {status} {said}"));
-        return Firing { detail, ..of(schedule, fired_at, Outcome::IngressError) };
-    }
-    match serde_json::from_str(body) {
-        Ok(Answer { run: Some(run) }) => match outcome(run.status) {
-            Some(outcome) => Firing { run_id: Some(run.id.to_string()), ..of(schedule, fired_at, outcome) },
-            None => of(schedule, fired_at, Outcome::NoRun),
-        },
-        Ok(Answer { run: None }) | Err(_) => of(schedule, fired_at, Outcome::NoRun),
-    }
 }
 
 /// Returns the firing at the end of its run. The detail has the reason if it did not complete.
@@ -55,28 +33,11 @@ pub fn without_run(schedule: &str, fired_at: UnixMillis, reason: &str) -> Firing
     Firing { detail: detail(reason), ..of(schedule, fired_at, Outcome::NoRun) }
 }
 
-/// Returns the firing of a failed request to the ingress.
-pub fn unanswered(schedule: &str, fired_at: UnixMillis, reason: &str) -> Firing {
-    Firing { detail: detail(reason), ..of(schedule, fired_at, Outcome::IngressError) }
-}
-
-/// Returns the firing of a schedule without a token, for which no request was sent.
-pub fn misconfigured(schedule: &str, fired_at: UnixMillis, reason: &str) -> Firing {
-    Firing { detail: detail(reason), ..of(schedule, fired_at, Outcome::Misconfigured) }
-}
-
-/// The relevant part of a response.
-#[derive(Deserialize)]
-struct Answer {
-    #[serde(default)]
-    run: Option<Receipt>,
-}
-
 fn of(schedule: &str, fired_at: UnixMillis, outcome: Outcome) -> Firing {
     Firing { schedule: schedule.to_owned(), fired_at, run_id: None, outcome, detail: None }
 }
 
-/// Converts a run's status. The running process writes the receipt, so `interrupted` cannot occur.
+/// Converts a run's status. The running process reports it, so `interrupted` cannot occur.
 const fn outcome(status: RunStatus) -> Option<Outcome> {
     match status {
         RunStatus::Completed => Some(Outcome::Completed),
@@ -115,76 +76,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    fn came_to(status: u16, body: &str) -> (Outcome, Option<String>, Option<String>) {
-        let firing = answered("nightly", 7, status, body);
-        assert_eq!((firing.schedule.as_str(), firing.fired_at), ("nightly", 7));
-        (firing.outcome, firing.run_id, firing.detail)
-    }
-
-    #[test]
-    fn receipt_gives_outcome_and_run() {
-        for (status, outcome) in [
-            ("completed", Outcome::Completed),
-            ("failed", Outcome::Failed),
-            ("stopped_soft", Outcome::StoppedSoft),
-            ("stopped_hard", Outcome::StoppedHard),
-        ] {
-            let body = format!(r#"{{"reply":"done","run":{{"id":"r-1","status":"{status}"}}}}"#);
-            for http in [200, 202, 299] {
-                assert_eq!(came_to(http, &body), (outcome, Some("r-1".to_owned()), None), "{http} {status}");
-            }
-        }
-    }
-
-    #[test]
-    fn success_without_a_receipt_is_no_run() {
-        for body in [
-            "",
-            "fine",
-            "null",
-            "[]",
-            r#"{"reply":"no"}"#,
-            r#"{"reply":"no","run":null}"#,
-            r#"{"run":{"id":"r-1"}}"#,
-            r#"{"run":{"id":"","status":"completed"}}"#,
-            r#"{"run":{"id":"r-1","status":"interrupted"}}"#,
-            r#"{"run":{"id":"r-1","status":"later"}}"#,
-            r#"{"runId":"r-1","runUrl":"/runs/r-1","threadKey":"t"}"#,
-        ] {
-            assert_eq!(came_to(200, body), (Outcome::NoRun, None, None), "{body}");
-        }
-    }
-
-    #[test]
-    fn rejection_is_one_line() {
-        for (status, body, told) in [
-            (401, r#"{"error":"unauthorized"}"#, "HTTP 401 unauthorized"),
-            (400, r#"{"error":"text\n  is  missing ","code":"bad_request"}"#, "HTTP 400 text is missing"),
-            (502, "<h1>Bad\tgateway</h1>\n", "HTTP 502 <h1>Bad gateway</h1>"),
-            (500, r#"{"error":5}"#, r#"HTTP 500 {"error":5}"#),
-            (503, "", "HTTP 503"),
-            (304, "", "HTTP 304"),
-            (
-                199,
-                r#"{"run":{"id":"r","status":"completed"}}"#,
-                r#"HTTP 199 {"run":{"id":"r","status":"completed"}}"#,
-            ),
-        ] {
-            assert_eq!(came_to(status, body), (Outcome::IngressError, None, Some(told.to_owned())));
-        }
-    }
-
-    #[test]
-    fn unsent_firing_has_its_reason() {
-        let firing = misconfigured("nightly", 7, "no token for\tcron");
-        assert_eq!(
-            (firing.outcome, firing.detail.as_deref()),
-            (Outcome::Misconfigured, Some("no token for cron"))
-        );
-        let firing = unanswered("nightly", 7, " ");
-        assert_eq!((firing.outcome, firing.detail), (Outcome::IngressError, None));
-    }
 
     #[test]
     fn ended_run_is_the_outcome() {

@@ -1,6 +1,6 @@
 //! Schedules: their next firing, the outcome of a firing, and the store of firings.
 //!
-//! The rules are pure: a caller passes the time to [`Cron`] and the ingress's response to [`firing`]. Not here: the
+//! The rules are pure: a caller passes the time to [`Cron`] and the end of a run to [`firing`]. Not here: the
 //! configuration of schedules, and the requests that a firing sends.
 #![forbid(unsafe_code)]
 

@@ -51,7 +51,7 @@ impl TokenCache {
 }
 
 /// Returns whether a token that ends then may still be handed out.
-pub(super) fn has_life(expires_at: UnixMillis, now: UnixMillis) -> bool {
+fn has_life(expires_at: UnixMillis, now: UnixMillis) -> bool {
     expires_at.saturating_sub(now) > MIN_TOKEN_LIFE_MS
 }
 

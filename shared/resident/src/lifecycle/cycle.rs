@@ -112,11 +112,6 @@ impl Cycle {
         self.found.key.as_ref()
     }
 
-    /// Returns whether the cycle runs without a token, because its mint failed.
-    pub const fn is_anonymous(&self) -> bool {
-        self.found.mint_error.is_some()
-    }
-
     /// Starts the current step under an attempt.
     pub(super) fn begin(&mut self, attempt: u64, budget_ms: i64, now: UnixMillis) {
         self.attempt = attempt;

@@ -428,11 +428,6 @@ impl Resident {
         self.slot
     }
 
-    /// Returns the backups that no record names any more and that may still exist.
-    pub fn unnamed_backups(&self) -> impl Iterator<Item = &BackupId> {
-        self.garbage.iter()
-    }
-
     /// Returns the time of the last change of the state.
     pub const fn updated_at(&self) -> UnixMillis {
         self.updated_at
