@@ -133,7 +133,8 @@ impl CodeHost {
         match self.mint(resource, TokenUse::Fetch, false).await {
             Ok(Some(_)) => Membership::Proven,
             Ok(None) => Membership::Unconfigured,
-            Err(failed) => Membership::Absent(failed.to_string()),
+            Err(Minting::Absent) => Membership::Absent(Minting::Absent.to_string()),
+            Err(Minting::Failed(text)) => Membership::Unknown(text),
         }
     }
 

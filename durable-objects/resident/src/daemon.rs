@@ -18,6 +18,9 @@ const DOCUMENT_MAX_BYTES: usize = 1 << 20;
 /// Limit of a line of a step's answer: two heads of 400 kB as escaped JSON.
 const LINE_MAX_BYTES: usize = 8 << 20;
 
+/// Text of an answer without its end.
+pub const BROKEN_OFF: &str = "the daemon's answer broke off";
+
 /// The daemon, with the bearer of this start of the container.
 pub struct Daemon<'a> {
     /// The container.
@@ -40,7 +43,9 @@ impl Daemon<'_> {
         }
         let chunks = answer.chunks().ok_or_else(|| failed("the daemon's answer has no body"))?;
         let mut line = Vec::new();
-        while let Some(piece) = chunks.next().await.map_err(|broken| failed(&broken.to_string()))? {
+        while let Some(piece) =
+            chunks.next().await.map_err(|broken| failed(&format!("{BROKEN_OFF}: {broken}")))?
+        {
             for byte in piece.to_vec() {
                 if byte != b'\n' {
                     line.push(byte);
@@ -57,7 +62,7 @@ impl Daemon<'_> {
                 return Err(failed("the daemon sent a line that is too long"));
             }
         }
-        Err(failed("the daemon's answer has no end"))
+        Err(failed(BROKEN_OFF))
     }
 
     /// Ends steps and fences them out.

@@ -14,13 +14,13 @@ use ars_resident::daemon::{
 use ars_resident::disk::Sample;
 use ars_resident::names::{BackupId, Resource, RuntimeId, StrictThreadKey};
 use ars_resident::pool::POOL_USERS_MAX;
-use ars_resident_engine::{DeletedObjects, Host, HostError, Minted, RegistryCall, Started, TokenUse};
+use ars_resident_engine::{Host, HostError, Minted, ObjectCounts, RegistryCall, Started, TokenUse};
 use ars_types::UnixMillis;
 use futures::future::LocalBoxFuture;
 use worker::{Bucket, Env, console_error};
 
 use crate::code_host::CodeHost;
-use crate::daemon::{Daemon, PORT, ok, transfer_path};
+use crate::daemon::{BROKEN_OFF, Daemon, PORT, ok, transfer_path};
 use crate::{REGISTRY_BINDING, REGISTRY_NAME, REGISTRY_PATH};
 
 /// The binding of the object storage.
@@ -111,10 +111,11 @@ impl PlatformHost {
 
     /// Returns an error as the engine takes it: one of a container that ended means that it was replaced.
     ///
-    /// The daemon is the container's first process, so a closed port comes from a container that is ending. The
-    /// platform still reports it as running for a moment.
+    /// The daemon is the container's first process, so a closed port or an answer that broke off comes from a container
+    /// that is ending. The platform still reports it as running for a moment.
     async fn lost(&self, error: HostError) -> HostError {
-        let is_closed = matches!(&error, HostError::Failed(text) if is_unreachable(text));
+        let is_closed = matches!(&error, HostError::Failed(text)
+            if is_unreachable(text) || text.starts_with(BROKEN_OFF));
         let deadline = now() + END_MS;
         while self.container.as_ref().is_some_and(Container::is_running) {
             if !is_closed || now() > deadline {
@@ -290,11 +291,17 @@ impl Host for PlatformHost {
         delete_objects(&self.bucket()?, &keys).await.map_err(HostError::Failed)
     }
 
-    async fn delete_objects(&self, resource: &Resource) -> Result<DeletedObjects, HostError> {
+    async fn count_objects(&self, resource: &Resource) -> Result<ObjectCounts, HostError> {
+        let prefix = prefix(resource);
+        let keys = object_keys(&self.bucket()?, &prefix).await.map_err(HostError::Failed)?;
+        Ok(count(&keys, &prefix))
+    }
+
+    async fn delete_objects(&self, resource: &Resource) -> Result<ObjectCounts, HostError> {
         let bucket = self.bucket()?;
         let keys = object_keys(&bucket, &prefix(resource)).await.map_err(HostError::Failed)?;
         delete_objects(&bucket, &keys).await.map_err(HostError::Failed)?;
-        Ok(DeletedObjects { backups: u32::try_from(keys.len()).unwrap_or(u32::MAX), others: 0 })
+        Ok(count(&keys, &prefix(resource)))
     }
 
     async fn release_slot(&self, resource: &Resource, onboarded_at: UnixMillis) -> Result<(), HostError> {
@@ -310,6 +317,14 @@ impl Host for PlatformHost {
 }
 
 /// Returns the prefix of a resource's objects.
+/// Counts the objects below a prefix. The name of an archive is its id.
+fn count(keys: &[String], prefix: &str) -> ObjectCounts {
+    let is_backup = |key: &&String| key.strip_prefix(prefix).is_some_and(|id| BackupId::parse(id).is_ok());
+    let backups = keys.iter().filter(is_backup).count();
+    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    ObjectCounts { backups: number(backups), others: number(keys.len() - backups) }
+}
+
 fn prefix(resource: &Resource) -> String {
     format!("resident/{resource}/")
 }

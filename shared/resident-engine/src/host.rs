@@ -46,9 +46,9 @@ pub enum TokenUse {
     Push,
 }
 
-/// Numbers of deleted objects.
+/// Numbers of a resource's objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct DeletedObjects {
+pub struct ObjectCounts {
     /// Archives and their metadata.
     pub backups: u32,
     /// Other objects of the resource.
@@ -111,8 +111,11 @@ pub trait Host: 'static {
     /// Deletes archives. One that does not exist counts as deleted.
     async fn delete_backups(&self, ids: &[BackupId]) -> Result<(), HostError>;
 
-    /// Deletes all objects of the resource.
-    async fn delete_objects(&self, resource: &Resource) -> Result<DeletedObjects, HostError>;
+    /// Counts the objects of the resource.
+    async fn count_objects(&self, resource: &Resource) -> Result<ObjectCounts, HostError>;
+
+    /// Deletes all objects of the resource. Returns their numbers.
+    async fn delete_objects(&self, resource: &Resource) -> Result<ObjectCounts, HostError>;
 
     /// Removes the registry row, unless it was written at another time than `onboarded_at`.
     async fn release_slot(&self, resource: &Resource, onboarded_at: UnixMillis) -> Result<(), HostError>;

@@ -18,7 +18,7 @@ mod store;
 mod sync;
 
 pub use error::{Error, Fault};
-pub use host::{DeletedObjects, Host, HostError, Minted, Started, TokenUse};
+pub use host::{Host, HostError, Minted, ObjectCounts, Started, TokenUse};
 pub use mint::mint_body;
 pub use object::{Activity, Call, Engine, Reply};
 pub use registry::{REGISTRY_MIGRATIONS, Registry, RegistryCall, RegistryReply};

@@ -81,6 +81,9 @@ pub enum RegistryReply {
     Record {
         /// The record, if there is a row.
         record: Option<Box<Record>>,
+        /// The test override of the age from which an attach fetches.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stale_after_s: Option<u32>,
     },
     /// Of `List`.
     Records {
@@ -127,7 +130,11 @@ impl<S: Sql> Registry<S> {
                 self.swap(&evicted, onboarded_at, &record)
             }
             RegistryCall::Get { resource } => {
-                return Ok(RegistryReply::Record { record: self.get(&resource)?.map(Box::new) });
+                let stale_after_s = self.overrides()?.and_then(|set| set.floor_s);
+                return Ok(RegistryReply::Record {
+                    record: self.get(&resource)?.map(Box::new),
+                    stale_after_s,
+                });
             }
             RegistryCall::List => {
                 let overrides = self.overrides()?;

@@ -35,6 +35,8 @@ pub enum Token {
     OverCap,
     /// The installation of the code host does not contain the repository.
     NotInInstallation,
+    /// The code host minted no token, for a reason that may pass.
+    MintFailed,
     /// A cycle runs.
     RebuildRefused,
     /// The thread has no tree.
@@ -79,7 +81,7 @@ pub enum Token {
 
 impl Token {
     /// Every token.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::Unauthorized,
         Self::Forbidden,
         Self::UnknownRoute,
@@ -90,6 +92,7 @@ impl Token {
         Self::AlreadyOnboarded,
         Self::OverCap,
         Self::NotInInstallation,
+        Self::MintFailed,
         Self::RebuildRefused,
         Self::NotAttached,
         Self::Evicted,
@@ -125,6 +128,7 @@ impl Token {
             Self::AlreadyOnboarded => ("already-onboarded", 409),
             Self::OverCap => ("over-cap", 429),
             Self::NotInInstallation => ("not-in-installation", 403),
+            Self::MintFailed => ("github-token-mint-failed", 503),
             Self::RebuildRefused => ("rebuild-refused", 409),
             Self::NotAttached => ("not-attached", 409),
             Self::Evicted => ("evicted", 409),

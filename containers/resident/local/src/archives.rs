@@ -3,9 +3,9 @@
 use std::{fs, io};
 
 use ars_resident::names::BackupId;
-use ars_resident_engine::DeletedObjects;
+use ars_resident_engine::ObjectCounts;
 
-use crate::places::Places;
+use crate::places::{ARCHIVE_SUFFIX, Places};
 
 /// Moves an archive from the daemon to its folder. The rename is last, so an archive is complete.
 pub(crate) fn store(places: &Places, id: &BackupId) -> io::Result<()> {
@@ -39,14 +39,28 @@ pub(crate) fn delete(places: &Places, ids: &[BackupId]) -> io::Result<()> {
     Ok(())
 }
 
-/// Deletes all archives of a resident.
-pub(crate) fn delete_all(places: &Places) -> io::Result<DeletedObjects> {
-    let folder = places.archives();
-    let count = match fs::read_dir(&folder) {
-        Ok(entries) => entries.count(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(DeletedObjects::default()),
+/// Counts the files of a resident's folder of archives. The name of an archive begins with its id.
+pub(crate) fn count(places: &Places) -> io::Result<ObjectCounts> {
+    let mut counts = ObjectCounts::default();
+    let entries = match fs::read_dir(places.archives()) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(counts),
         Err(error) => return Err(error),
     };
-    fs::remove_dir_all(&folder)?;
-    Ok(DeletedObjects { backups: u32::try_from(count).unwrap_or(u32::MAX), others: 0 })
+    for entry in entries {
+        let name = entry?.file_name();
+        let id = name.to_str().and_then(|name| name.strip_suffix(ARCHIVE_SUFFIX));
+        let is_backup = id.is_some_and(|id| BackupId::parse(id).is_ok());
+        *(if is_backup { &mut counts.backups } else { &mut counts.others }) += 1;
+    }
+    Ok(counts)
+}
+
+/// Deletes all archives of a resident. Returns their numbers.
+pub(crate) fn delete_all(places: &Places) -> io::Result<ObjectCounts> {
+    let counts = count(places)?;
+    match fs::remove_dir_all(places.archives()) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(counts),
+    }
 }

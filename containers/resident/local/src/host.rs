@@ -13,9 +13,7 @@ use ars_resident::daemon::{
 };
 use ars_resident::disk::Sample;
 use ars_resident::names::{BackupId, Resource, RuntimeId, StrictThreadKey};
-use ars_resident_engine::{
-    DeletedObjects, Host, HostError, Minted, Registry, RegistryCall, Started, TokenUse,
-};
+use ars_resident_engine::{Host, HostError, Minted, ObjectCounts, Registry, RegistryCall, Started, TokenUse};
 use ars_sandboxd::{Daemon, Mode, Progress, Settings as DaemonSettings, StoreLinks};
 use ars_sql_native::NativeSql;
 use ars_types::UnixMillis;
@@ -231,7 +229,11 @@ impl Host for LocalHost {
         self.file(move |places| archives::delete(places, &ids)).await
     }
 
-    async fn delete_objects(&self, _: &Resource) -> Result<DeletedObjects, HostError> {
+    async fn count_objects(&self, _: &Resource) -> Result<ObjectCounts, HostError> {
+        self.file(archives::count).await
+    }
+
+    async fn delete_objects(&self, _: &Resource) -> Result<ObjectCounts, HostError> {
         self.file(archives::delete_all).await
     }
 

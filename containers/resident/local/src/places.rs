@@ -10,6 +10,8 @@ use ars_resident::names::{BackupId, Resource, RuntimeId};
 
 /// Permissions of folders.
 const PRIVATE: u32 = 0o700;
+/// End of the name of an archive, after its id.
+pub(crate) const ARCHIVE_SUFFIX: &str = ".tar.zst";
 /// Start of the name of a disk that is being removed.
 const REMOVED: &str = "removed-";
 /// Path of the marker of a disk below its workspace, see `ars_resident::layout::RUNTIME`.
@@ -53,7 +55,7 @@ impl Places {
 
     /// Returns the place of an archive.
     pub(crate) fn archive(&self, id: &BackupId) -> PathBuf {
-        self.archives().join(format!("{id}.tar.zst"))
+        self.archives().join(format!("{id}{ARCHIVE_SUFFIX}"))
     }
 
     /// Returns the place of an archive between the daemon and its folder.

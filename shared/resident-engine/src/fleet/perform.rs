@@ -1,6 +1,6 @@
 //! The work of a request that passed its checks.
 
-use ars_resident::lifecycle::{StateWord, TreesState};
+use ars_resident::lifecycle::{REFRESH_INTERVAL_MS, StateWord, TreesState};
 use ars_resident::names::Resource;
 use ars_resident::refusal::{Refusal, Token};
 use ars_resident::registry::{Candidate, Record, Rejected, TestOverrides, select_coldest};
@@ -42,6 +42,7 @@ async fn onboard(fleet: &impl Fleet, request: OnboardRequest) -> Result<Reply, E
             Some("github-app-not-configured: the access to the repository was not verified".to_owned())
         }
         Membership::Absent(detail) => return Err(Refusal::new(Token::NotInInstallation, &detail).into()),
+        Membership::Unknown(detail) => return Err(Refusal::new(Token::MintFailed, &detail).into()),
     };
     let may_evict = request.evict_coldest;
     let record = Box::new(request.record(fleet.now()));
@@ -156,6 +157,10 @@ async fn reconfigure(
     request: ReconfigureRequest,
 ) -> Result<Reply, Error> {
     let record = request.apply(before, fleet.now())?;
+    if record == *before {
+        // The values in force: nothing to record.
+        return Reply::ok(&ReconfigureAnswer { resource: record.resource.clone(), record });
+    }
     let update = RegistryCall::Update { record: Box::new(record.clone()) };
     if let RegistryReply::Refused { status, body } = fleet.registry(update).await? {
         return Ok(Reply { status, body });
@@ -222,7 +227,7 @@ async fn set_overrides(fleet: &impl Fleet, overrides: TestOverrides) -> Result<R
         "cap": cap,
         "capDefault": ars_resident::registry::RESIDENTS_MAX,
         "floorS": floor_s,
-        "floorDefaultS": ars_resident::registry::STALE_FLOOR_MAX_S,
+        "floorDefaultS": REFRESH_INTERVAL_MS / 1_000,
         "override": stored,
     }))
 }

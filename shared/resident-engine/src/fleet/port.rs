@@ -15,6 +15,8 @@ pub enum Membership {
     Unconfigured,
     /// The installation does not contain the repository.
     Absent(String),
+    /// The code host did not answer, or the app's key is not usable.
+    Unknown(String),
 }
 
 /// The registry and the objects.

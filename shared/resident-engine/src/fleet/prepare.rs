@@ -123,8 +123,8 @@ async fn check(fleet: &impl Fleet, request: Request<'_>) -> Result<Work, Error> 
         }
         Route::Attach => {
             let request: ars_resident::wire::AttachRequest = parse_body(body)?;
-            onboarded(fleet, &request.resource).await?;
-            object(request.resource.clone(), Call::Attach { request }, true)
+            let (_, stale_after_s) = row(fleet, &request.resource).await?;
+            object(request.resource.clone(), Call::Attach { request, stale_after_s }, true)
         }
         Route::Op => op(fleet, body).await?,
         // These are fast, so they do without the registry: an object without state rejects them.
@@ -194,9 +194,14 @@ async fn debug(fleet: &impl Fleet, body: &str, credential: Credential) -> Result
 
 /// Returns the record of a resource, or rejects the request.
 async fn onboarded(fleet: &impl Fleet, resource: &Resource) -> Result<Record, Error> {
+    row(fleet, resource).await.map(|(record, _)| record)
+}
+
+/// Returns the record of a resource with the test override of its attaches, or rejects the request.
+async fn row(fleet: &impl Fleet, resource: &Resource) -> Result<(Record, Option<u32>), Error> {
     match fleet.registry(RegistryCall::Get { resource: resource.clone() }).await? {
-        RegistryReply::Record { record: Some(record) } => Ok(*record),
-        RegistryReply::Record { record: None } => {
+        RegistryReply::Record { record: Some(record), stale_after_s } => Ok((*record, stale_after_s)),
+        RegistryReply::Record { record: None, .. } => {
             Err(Refusal::new(Token::NotOnboarded, &format!("{resource} has no resident")).into())
         }
         _ => Err(Fault::from(crate::HostError::Failed("the registry gave another answer".to_owned())).into()),

@@ -32,7 +32,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     }
 
     /// Returns what an offboarding would remove.
-    pub(super) fn offboard_plan(&self, record: &Record) -> Result<OffboardPlan, Fault> {
+    pub(super) async fn offboard_plan(&self, record: &Record) -> Result<OffboardPlan, Fault> {
         let lifecycle = self.store.lifecycle()?;
         let backups: Vec<_> = lifecycle.snapshot().iter().flat_map(|snapshot| snapshot.backups()).collect();
         let mut backup_objects = backups.len();
@@ -40,6 +40,8 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             // An upload in progress has no digest, and may leave no object.
             backup_objects += usize::from(self.store.backup_digest(&backup)?.is_some());
         }
+        // Unknown is null, never 0.
+        let others = self.host.count_objects(&record.resource).await.ok().map(|counts| counts.others);
         Ok(OffboardPlan {
             resource: record.resource.clone(),
             dry_run: true,
@@ -48,7 +50,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                 "schedules": self.schedules()?,
                 "snapshotBackupIds": backups,
                 "backupObjects": backup_objects,
-                "r2Objects": 0,
+                "r2Objects": others,
                 "threadBindings": self.store.bindings()?.len(),
                 "container": lifecycle.status().0,
             }),

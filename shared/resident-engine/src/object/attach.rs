@@ -44,6 +44,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     pub(super) async fn attach(
         self: &Rc<Self>,
         request: &AttachRequest,
+        stale_after_s: Option<u32>,
     ) -> Result<AttachAnswer, AttachError> {
         let started_at = self.host.now();
         let _turn = self.lock_thread(&request.thread_key).await;
@@ -54,7 +55,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             let runtime = self.ready(STREAMED_WAIT_MS).await?;
             self.check_image(&runtime).await?;
             let mut steps = Steps::new(self);
-            let result = self.attach_on(request, started_at, &mut steps).await;
+            let result = self.attach_on(request, stale_after_s, started_at, &mut steps).await;
             self.live.borrow_mut().admitted.remove(&request.thread_key);
             match result {
                 Ok(answer) => {
@@ -94,6 +95,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     async fn attach_on(
         self: &Rc<Self>,
         request: &AttachRequest,
+        stale_after_s: Option<u32>,
         started_at: i64,
         steps: &mut Steps<'_, S, H>,
     ) -> Result<AttachAnswer, Error> {
@@ -103,7 +105,19 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         let preferred = self.spare_user(&git_ref);
         let holder = Holder::Thread(request.thread_key.clone());
         let Allocation { user, is_fresh } = self.allocate(&holder, preferred)?;
-        let work = Attach { engine: self, request, record: &record, bound, git_ref, user, started_at };
+        // An override may only lower the limit.
+        let stale_after_ms = stale_after_s
+            .map_or(REFRESH_INTERVAL_MS, |floor| (i64::from(floor) * 1_000).min(REFRESH_INTERVAL_MS));
+        let work = Attach {
+            engine: self,
+            request,
+            record: &record,
+            bound,
+            git_ref,
+            user,
+            started_at,
+            stale_after_ms,
+        };
         let result = work.run(steps).await;
         if result.is_err() && is_fresh {
             // Nothing runs on as this user once another thread has it. A container that is gone has no processes.
@@ -155,6 +169,8 @@ struct Attach<'a, S, H> {
     git_ref: StrictRefName,
     user: PoolUser,
     started_at: i64,
+    /// Age of the last refresh from which the attach fetches.
+    stale_after_ms: i64,
 }
 
 /// The commit of an attach and the dependencies at it.
@@ -202,7 +218,7 @@ impl<S: Sql + 'static, H: Host> Attach<'_, S, H> {
         let age = facts.as_ref().map(|facts| self.engine.host.now() - facts.last_refresh_at);
         let mut tip = steps.tip(&self.git_ref).await.map_err(failed)?;
         let is_current = tip.is_some() && expected.is_none_or(|sha| Some(sha) == tip.as_ref());
-        if !is_current || age.is_none_or(|age| age > REFRESH_INTERVAL_MS) {
+        if !is_current || age.is_none_or(|age| age > self.stale_after_ms) {
             if steps.token.is_none() && !is_mint_failed {
                 steps.mint_token(&self.record.resource, TokenUse::Fetch, true).await;
             }

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use ars_resident::names::{KeyNamespace, StrictThreadKey};
+use ars_resident::refusal::{Refusal, Token};
 use ars_resident::registry::Record;
 use ars_resident::wire::{
     AttachRequest, CheckOutRequest, CheckpointRequest, DebugOp, DetachRequest, ExecRequest, OpName,
@@ -54,6 +55,9 @@ pub enum Call {
     Attach {
         /// The request.
         request: AttachRequest,
+        /// The test override of the age from which the attach fetches.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stale_after_s: Option<u32>,
     },
     /// `/detach`
     Detach {
@@ -161,13 +165,13 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         }
         let streamed = |body: Value| Reply { status: 200, body };
         match call {
-            Call::Attach { request } => match self.attach(&request).await {
+            Call::Attach { request, stale_after_s } => match self.attach(&request, stale_after_s).await {
                 Ok(answer) => streamed(json!(answer)),
-                Err(failed) => streamed(attach_refusal(&failed.error.into_refusal(), &failed.trace)),
+                Err(failed) => streamed(attach_refusal(&self.explained(failed.error), &failed.trace)),
             },
             Call::Op { request } if request.op != OpName::Status => match self.op(&request).await {
                 Ok(answer) => streamed(json!(answer)),
-                Err(failed) => streamed(op_refusal(&failed.error.into_refusal(), &failed.trace)),
+                Err(failed) => streamed(op_refusal(&self.explained(failed.error), &failed.trace)),
             },
             Call::Exec { request } => match self.exec(request).await {
                 Ok(answer) => streamed(json!(answer)),
@@ -175,21 +179,30 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             },
             Call::Push { request } => match self.push(&request).await {
                 Ok(answer) => streamed(json!(answer)),
-                Err(error) => streamed(json!(error.into_refusal())),
+                Err(error) => streamed(json!(self.explained(error))),
             },
             Call::CheckOut { request } => match self.check_out(&request).await {
                 Ok(answer) => streamed(json!(answer)),
-                Err(error) => streamed(json!(error.into_refusal())),
+                Err(error) => streamed(json!(self.explained(error))),
             },
             Call::Checkpoint { request } => match self.checkpoint(&request).await {
                 Ok(answer) => streamed(json!(answer)),
-                Err(error) => streamed(json!(error.into_refusal())),
+                Err(error) => streamed(json!(self.explained(error))),
             },
             Call::Restore { request } => match self.restore(&request).await {
                 Ok(answer) => streamed(json!(answer)),
-                Err(error) => streamed(json!(error.into_refusal())),
+                Err(error) => streamed(json!(self.explained(error))),
             },
             call => self.plain(call).await.unwrap_or_else(Reply::rejected),
+        }
+    }
+
+    /// Returns the refusal of an error. That of a busy mirror has the state, in which the mirror may be used for long.
+    fn explained(&self, error: Error) -> Refusal {
+        let refusal = error.into_refusal();
+        match self.state() {
+            Ok(state) if refusal.token() == Token::MirrorBusy => refusal.in_state(state),
+            Ok(_) | Err(_) => refusal,
         }
     }
 
@@ -199,7 +212,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                 self.onboard(&record).await?;
                 Reply::ok(&self.status()?)
             }
-            Call::Offboard { record, dry_run: true } => Reply::ok(&self.offboard_plan(&record)?),
+            Call::Offboard { record, dry_run: true } => Reply::ok(&self.offboard_plan(&record).await?),
             Call::Offboard { record, dry_run: false } => Reply::ok(&self.offboard(&record).await?),
             Call::Reconfigure { record } => {
                 self.reconfigure(&record).await?;

@@ -11,7 +11,7 @@ use ars_types::UnixMillis;
 use futures::FutureExt as _;
 
 use super::engine::Engine;
-use crate::{DeletedObjects, Fault, Host, HostError};
+use crate::{Fault, Host, HostError, ObjectCounts};
 
 /// Interval of alarms while a step or an operation runs, which keep the object and its container.
 const KEEP_ALIVE_INTERVAL_MS: i64 = 30_000;
@@ -22,7 +22,7 @@ pub(super) struct Effects {
     pub container_stopped: bool,
     pub storage_cleared: bool,
     pub backups_deleted: u32,
-    pub objects: DeletedObjects,
+    pub objects: ObjectCounts,
     /// Parts that failed. They are repeated.
     pub errors: Vec<String>,
 }

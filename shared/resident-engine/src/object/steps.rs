@@ -93,7 +93,11 @@ impl<'a, S: Sql + 'static, H: Host> Steps<'a, S, H> {
             let fed = self.engine.feed(Input::CheckpointMade).await;
             fed.map_err(|fault| StepError::Host(fault.to_string()))?;
         }
-        end.result.map_err(|failure| StepError::Step { step: name, failure: Box::new(failure) })
+        end.result.map_err(|failure| match failure.kind {
+            // The engine cancels steps of cycles only, so the daemon ended with its container.
+            FailureKind::Cancelled => StepError::Replaced,
+            _ => StepError::Step { step: name, failure: Box::new(failure) },
+        })
     }
 
     /// Returns the commit of a branch in the mirror, or `None` if it has no such branch.

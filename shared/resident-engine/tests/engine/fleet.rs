@@ -121,9 +121,25 @@ fn checks_have_a_fixed_order() {
     assert_eq!(status(Credential::Operator, "POST", "/op", &op("deploy")), 400);
     let effects = json!({ "resource": "repo:acme/app0", "effects": { "test": "mutating" } });
     assert_eq!(fleet.post("/reconfigure", &effects).body["record"]["effects"]["test"], "mutating");
+    let calls = fleet.calls.borrow().len();
+    let again = fleet.post("/reconfigure", &effects);
+    assert_eq!((again.status, &again.body["record"]["effects"]["test"]), (200, &json!("mutating")));
+    assert_eq!(fleet.calls.borrow().len(), calls, "the values in force change nothing");
+    assert_eq!(fleet.post("/reconfigure", &json!({ "resource": "repo:acme/app0" })).status, 400);
     let refused = fleet.send(Credential::Operator, "POST", "/op", &op("test"));
     assert_eq!(refused.status, 409);
     assert!(refused.body["error"].as_str().unwrap().starts_with("op-refused: "));
+}
+
+/// The override of tests reaches the attach of its build.
+#[test]
+fn attach_carries_the_override_of_its_floor() {
+    let fleet = Script::new();
+    fleet.onboard(0);
+    assert_eq!(fleet.post("/debug", &json!({ "op": "set-test-overrides", "floorS": 30 })).status, 200);
+    fleet.post("/attach", &json!({ "resource": "repo:acme/app0", "threadKey": "load:1" }));
+    let calls = fleet.calls.borrow();
+    assert!(matches!(calls.last().unwrap().1, Call::Attach { stale_after_s: Some(30), .. }), "{calls:?}");
 }
 
 /// Values that try to leave their place: a path, a key, or an argument of git or a shell.
@@ -246,6 +262,10 @@ fn onboarding_takes_a_place_only_after_the_proof() {
     let mut fleet = Script::new();
     fleet.membership = Membership::Absent("acme/app0".to_owned());
     assert_eq!(fleet.onboard(0).status, 403);
+    fleet.membership = Membership::Unknown("the code host answered the mint with 502".to_owned());
+    let failed = fleet.onboard(0);
+    assert_eq!(failed.status, 503);
+    assert!(failed.body["error"].as_str().unwrap().starts_with("github-token-mint-failed: "));
     fleet.membership = Membership::Unconfigured;
     let warned = fleet.onboard(0);
     assert!(warned.body["warning"].as_str().unwrap().starts_with("github-app-not-configured:"));

@@ -89,6 +89,9 @@ fn lost_container_is_restored_before_it_serves() {
     let steps = world.platform.borrow().steps.clone();
     let place = |name: &str| steps.iter().rposition(|step| step == name).unwrap();
     assert!(place("restore-mirror") < place("verify") && place("verify") < place("worktree-clone"));
+    world.call(Call::Rebuild { dry_run: false });
+    world.run_until(|world| world.state() == "warm");
+    assert_eq!(world.view().last_restore, None, "a rebuild restores nothing");
 }
 
 #[test]

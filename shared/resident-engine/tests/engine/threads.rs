@@ -62,6 +62,18 @@ fn attach_fetches_for_a_new_branch_and_an_expected_commit() {
     assert_eq!(expected["sha"], json!(sha(8)));
 }
 
+/// The override of tests lowers the age from which the mirror's branch is not trusted.
+#[test]
+fn attach_fetches_when_the_override_calls_the_mirror_stale() {
+    let mut world = World::warm();
+    world.platform.borrow_mut().branches.insert("main".into(), sha(8));
+    assert_ne!(world.attach("load:1", main_ref())["sha"], json!(sha(8)));
+    let mut call = attach_call("load:2", &main_ref());
+    let Call::Attach { stale_after_s, .. } = &mut call else { unreachable!("an attach") };
+    *stale_after_s = Some(0);
+    assert_eq!(world.call(call).body["sha"], json!(sha(8)));
+}
+
 #[test]
 fn seventeenth_thread_finds_no_user() {
     let mut world = World::warm();
@@ -91,7 +103,18 @@ fn failed_step_and_busy_mirror_return_the_user() {
     fail(&world, FailureKind::LockTimeout);
     let busy = world.attach("load:1", main_ref());
     assert_eq!((&busy["status"], &busy["reason"]), (&json!(503), &json!("mirror-busy")));
+    assert_eq!(busy["state"], "warm");
     assert_eq!(world.pool(), json!({}));
+}
+
+/// The daemon of a container that is stopped cancels its steps.
+#[test]
+fn stopped_container_is_a_replaced_runtime() {
+    let mut world = World::warm();
+    world.attach("load:1", main_ref());
+    world.platform.borrow_mut().failures.push(("exec", StepFailure::new(FailureKind::Cancelled, "why")));
+    let lost = world.exec("load:1", "true");
+    assert_eq!((token(&lost), &lost["reason"]), ("runtime-replaced", &json!("runtime-replaced")));
 }
 
 #[test]

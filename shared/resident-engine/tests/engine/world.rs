@@ -10,7 +10,7 @@ use ars_resident::names::{BackupId, Resource, RuntimeId, StrictThreadKey};
 use ars_resident::plan::Operation;
 use ars_resident::registry::Record;
 use ars_resident::wire::{EngineView, OnboardRequest, parse_body};
-use ars_resident_engine::{Call, DeletedObjects, Engine, Host, HostError, Minted, Reply, Started, TokenUse};
+use ars_resident_engine::{Call, Engine, Host, HostError, Minted, ObjectCounts, Reply, Started, TokenUse};
 use ars_sql::{Row, Sql, SqlError, Value};
 use ars_sql_native::NativeSql;
 use futures::executor::{LocalPool, LocalSpawner};
@@ -60,6 +60,8 @@ pub struct Platform {
     pub is_image_current: bool,
     pub branches: Branches,
     pub objects: BTreeMap<BackupId, Branches>,
+    /// Objects of the resource that are no archives.
+    pub other_objects: u32,
     backups: u32,
     fenced: u64,
     pub released: Vec<Resource>,
@@ -351,14 +353,23 @@ impl Host for SimHost {
         .await
     }
 
-    async fn delete_objects(&self, _: &Resource) -> Result<DeletedObjects, HostError> {
+    async fn count_objects(&self, _: &Resource) -> Result<ObjectCounts, HostError> {
         self.effect(|platform| {
             if platform.storage_fails {
                 return Err(HostError::Failed("the storage answered 503".to_owned()));
             }
             let backups = u32::try_from(platform.objects.len()).unwrap();
+            Ok(ObjectCounts { backups, others: platform.other_objects })
+        })
+        .await
+    }
+
+    async fn delete_objects(&self, resource: &Resource) -> Result<ObjectCounts, HostError> {
+        let counts = self.count_objects(resource).await?;
+        self.effect(|platform| {
             platform.objects.clear();
-            Ok(DeletedObjects { backups, others: 0 })
+            platform.other_objects = 0;
+            Ok(counts)
         })
         .await
     }
@@ -403,6 +414,7 @@ impl World {
             is_image_current: true,
             branches,
             objects: BTreeMap::new(),
+            other_objects: 0,
             backups: 0,
             fenced: 0,
             released: Vec::new(),
@@ -621,7 +633,7 @@ pub fn attach_call(thread: &str, fields: &Json) -> Call {
     for (name, value) in fields.as_object().unwrap() {
         body[name] = value.clone();
     }
-    Call::Attach { request: serde_json::from_value(body).unwrap() }
+    Call::Attach { request: serde_json::from_value(body).unwrap(), stale_after_s: None }
 }
 
 pub fn exec_call(thread: &str, command: &str) -> Call {

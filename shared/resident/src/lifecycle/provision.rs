@@ -38,6 +38,7 @@ impl Resident {
         // A backup is deleted before its id is forgotten: the ids move to the deletions of the same write.
         self.replace_snapshot(None);
         self.facts = None;
+        self.last_restore = None;
         self.checkpoint_at = None;
         self.verified = None;
         self.strikes = 0;

@@ -35,7 +35,23 @@ const REQUIRED: [&str; 2] = ["test", "build"];
 pub fn parse_body<T: DeserializeOwned>(text: &str) -> Result<T, Refusal> {
     let value = serde_json::from_str::<serde_json::Value>(text).ok().filter(serde_json::Value::is_object);
     let value = value.unwrap_or_else(|| serde_json::json!({}));
-    serde_json::from_value(value).map_err(|error| Refusal::new(Token::Invalid, &error.to_string()))
+    serde_json::from_value(value).map_err(|error| {
+        let text = error.to_string();
+        match text.strip_prefix(ESCAPE) {
+            Some(rule) => Refusal::new(Token::PathEscape, rule),
+            None => Refusal::new(Token::Invalid, &text),
+        }
+    })
+}
+
+/// Start of the text of an invalid path, which has a token of its own.
+const ESCAPE: &str = "path-escape: ";
+
+fn tree_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TreePath, D::Error> {
+    let value = serde_json::Value::deserialize(deserializer)?;
+    let path = value.as_str().ok_or("path must be text".to_owned());
+    let path = path.and_then(|path| TreePath::parse(path).map_err(|error| format!("path {error}")));
+    path.map_err(|rule| D::Error::custom(format_args!("{ESCAPE}{rule}")))
 }
 
 /// A command table with its required commands.
@@ -134,6 +150,17 @@ impl ReconfigureRequest {
     /// # Errors
     /// 400 if the request changes no field.
     pub fn apply(self, record: &Record, now: i64) -> Result<Record, Refusal> {
+        let is_empty = self.commands.is_none()
+            && self.effects.is_none()
+            && self.default_ref.is_none()
+            && self.disk_budget_mb.is_none()
+            && self.provisioning_timeout_ms.is_none()
+            && self.worktree_ttl_days.is_none();
+        if is_empty {
+            let fields =
+                "commands, effects, defaultRef, diskBudgetMb, provisioningTimeoutMs, worktreeTtlDays";
+            return Err(Refusal::new(Token::Invalid, &format!("name at least one of {fields}")));
+        }
         let mut changed = record.clone();
         changed.commands = self.commands.unwrap_or(changed.commands);
         changed.effects = self.effects.unwrap_or(changed.effects);
@@ -142,15 +169,9 @@ impl ReconfigureRequest {
         changed.provisioning_timeout_ms =
             self.provisioning_timeout_ms.unwrap_or(changed.provisioning_timeout_ms);
         changed.worktree_ttl_days = self.worktree_ttl_days.or(changed.worktree_ttl_days);
-        if changed == *record {
-            let fields =
-                "commands, effects, defaultRef, diskBudgetMb, provisioningTimeoutMs, worktreeTtlDays";
-            return Err(Refusal::new(
-                Token::Invalid,
-                &format!("name a new value for at least one of {fields}"),
-            ));
+        if changed != *record {
+            changed.updated_at = now;
         }
-        changed.updated_at = now;
         Ok(changed)
     }
 }
@@ -218,6 +239,7 @@ pub struct ReadRequest {
     /// The thread.
     pub thread_key: StrictThreadKey,
     /// The file.
+    #[serde(deserialize_with = "tree_path")]
     pub path: TreePath,
 }
 
@@ -230,6 +252,7 @@ pub struct WriteRequest {
     /// The thread.
     pub thread_key: StrictThreadKey,
     /// The file.
+    #[serde(deserialize_with = "tree_path")]
     pub path: TreePath,
     /// Its content.
     #[serde(deserialize_with = "content")]
