@@ -24,6 +24,59 @@ fn example_file_and_empty_file_are_valid() {
     assert_eq!(problem(""), "fine");
 }
 
+/// The error of an unknown key lists the keys of its table.
+#[test]
+fn example_has_every_key() {
+    let example = include_str!("../../../../../docs/ars.example.toml");
+    let is_shown = |key: &str| {
+        example.match_indices(key).any(|(at, _)| {
+            let (before, after) = (&example[..at], &example[at + key.len()..]);
+            let is_word = !before.ends_with(|c: char| c.is_alphanumeric());
+            is_word && [" = ", "]", ".", "`"].iter().any(|end| after.starts_with(end))
+        })
+    };
+    for table in [
+        "",
+        "[providers.a]",
+        "[defaults]",
+        "[limits]",
+        "[money]",
+        "[prices.\"a/b\"]",
+        "[channels.\"http:a\"]",
+        "[agents.coding]",
+        "[[repositories]]",
+        "[requests]",
+        "[grants.\"http:a\"]",
+        "[restrict]",
+        "[review]",
+        "[review.readingDiff]",
+        "[webhook]",
+        "[execution]",
+        "[execution.resident]",
+        "[sandbox]",
+        "[sandbox.limits]",
+        "[sandbox.egress]",
+        "[web]",
+        "[dashboard]",
+        "[dashboard.token]",
+        "[selfImprovement]",
+        "[runHistory]",
+        "[runHistory.worker]",
+        "[memory]",
+        "[schedules]",
+        "[telemetry]",
+        "[tracing]",
+    ] {
+        let error = problem(&format!("{table}\nunknownKey = 1\n"));
+        let (_, keys) = error.split_once("expected").expect(table);
+        let keys: Vec<&str> = keys.split('`').skip(1).step_by(2).filter(|key| !key.contains('_')).collect();
+        assert!(!keys.is_empty(), "{table}: {error}");
+        for key in keys {
+            assert!(is_shown(key), "{table} {key} is not in docs/ars.example.toml");
+        }
+    }
+}
+
 #[test]
 fn every_mistake_is_named_by_its_key() {
     for (text, words) in [
