@@ -48,7 +48,7 @@ pub use rpc::{call_store, forward, post_to, request_of, text_binding, text_bindi
 pub use sql::DoSql;
 pub use store_object::StoreObject;
 pub use stored::{store_text, stored_text};
-pub use stream::{HEARTBEAT_MS, streamed_answer};
+pub use stream::{ClientLeft, HEARTBEAT_MS, streamed_answer};
 pub use text::Text;
 pub use transfer::{delete_objects, object_keys, put_object, send_object};
 pub use upstream::{ContainerPort, Probe, Probed, Upstream, cancel_body, header_names, is_timeout, rebuilt};

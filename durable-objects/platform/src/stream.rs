@@ -1,8 +1,8 @@
 //! Streamed answers of long operations: headers at once, then heartbeats, then one JSON document.
 //!
 //! A heartbeat is a line break: whitespace before a JSON document changes nothing for its parser, and an idle
-//! connection is cut after some minutes. An operation runs to its end when the client disconnects. After a panic in it
-//! the document is [`INTERNAL_BODY`].
+//! connection is cut after some minutes. The platform reports a client that disconnected at the next heartbeat, and the
+//! operation decides whether it ends then. After a panic in it the document is [`INTERNAL_BODY`].
 //!
 //! Not here: the operation. Errors after the first byte are part of its document, because the status is sent by then.
 
@@ -11,7 +11,7 @@ use std::{
     future::{Future, poll_fn},
     pin::{Pin, pin},
     rc::Rc,
-    task::Poll,
+    task::{Context, Poll},
 };
 
 use js_sys::{
@@ -26,17 +26,30 @@ use crate::{INTERNAL_BODY, answer, call::start_task, raw};
 /// Milliseconds between two heartbeats.
 pub const HEARTBEAT_MS: f64 = 15_000.0;
 
+/// Ready once the client of a streamed answer has disconnected.
+pub struct ClientLeft(JsFuture<JsValue>);
+
+impl Future for ClientLeft {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        Pin::new(&mut self.0).poll(context).map(drop)
+    }
+}
+
 /// Answers with the JSON document of an operation, and returns before it has ended.
+/// The operation receives a future that is ready once its client has disconnected.
 ///
 /// # Errors
 /// The platform has no stream for the answer.
-pub fn streamed_answer(
+pub fn streamed_answer<F: Future<Output = String> + 'static>(
     context: &raw::ObjectContext,
     heartbeat_ms: f64,
-    operation: impl Future<Output = String> + 'static,
+    operation: impl FnOnce(ClientLeft) -> F,
 ) -> Result<Response, JsValue> {
     let stream: TransformStream = raw::IdentityTransformStream::new()?.unchecked_into();
     let writer = stream.writable().get_writer()?;
+    let operation = operation(ClientLeft(JsFuture::from(writer.closed())));
     let task = writer.clone();
     let done = start_task(async move {
         let document = with_heartbeats(&task, heartbeat_ms, operation).await;
@@ -74,7 +87,7 @@ async fn with_heartbeats(
         if let Some(document) = done {
             return document;
         }
-        // Not awaited: a reader that has stalled or disconnected does not stop the operation.
+        // Not awaited: a reader that has stalled does not stop the operation.
         if !is_writing.replace(true) {
             let (writer, is_writing) = (writer.clone(), Rc::clone(&is_writing));
             spawn_local(async move {

@@ -4,8 +4,8 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use ars_platform::{
-    DoSql, HEARTBEAT_MS, INTERNAL_BODY, ObjectContext, internal, is_retired, json, path_of, read_within,
-    refuse, run_task, streamed_answer, thrown_text,
+    ClientLeft, DoSql, HEARTBEAT_MS, INTERNAL_BODY, ObjectContext, internal, is_retired, json, path_of,
+    read_within, refuse, run_task, streamed_answer, thrown_text,
 };
 use ars_resident_engine::{Engine, Fault, Host as _};
 use worker::{
@@ -58,7 +58,8 @@ impl ResidentObject {
                 json(reply.status, &reply.body.to_string())
             }
             STREAM_PATH => {
-                let operation = async move { engine.answer(call).await.body.to_string() };
+                let operation =
+                    |left: ClientLeft| async move { engine.answer_while(call, left).await.body.to_string() };
                 streamed_answer(&self.context, HEARTBEAT_MS, operation).unwrap_or_else(|thrown| {
                     console_error!("fault: an answer has no stream: {}", thrown_text(&thrown));
                     json(500, INTERNAL_BODY)

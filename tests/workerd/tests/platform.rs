@@ -196,6 +196,19 @@ fn stream_panic_ends_it_with_an_error() {
     });
 }
 
+#[test]
+fn streamed_operation_learns_that_its_client_left() {
+    let worker = fixture();
+    let (_, _, body) = worker.client.streamed("/serve/streamed");
+    // The unread rest makes the client close its connection.
+    drop(body);
+    let until = Instant::now() + TIMEOUT;
+    while ask(&worker.client, "/object/stream/left") != json!(true) {
+        assert!(Instant::now() < until, "the operation goes on");
+        thread::sleep(POLL_INTERVAL);
+    }
+}
+
 /// Reads heartbeats while the operation runs, lets `end` end it, and returns the document.
 fn streamed(body: Body, end: impl FnOnce()) -> Value {
     let mut body = body.into_reader();

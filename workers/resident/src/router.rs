@@ -78,7 +78,7 @@ fn credential_of(request: &Request, env: &Env) -> Credential {
     found
 }
 
-/// Passes the object's stream on. Its work runs to its end if the caller disconnects.
+/// Passes the object's stream on. Its work runs to its end if the caller disconnects, except a command.
 async fn stream(env: &Env, envelope: Envelope) -> Response {
     let streamed = async {
         let document = serde_json::to_string(&envelope).map_err(|error| error.to_string())?;

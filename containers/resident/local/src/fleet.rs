@@ -10,6 +10,7 @@ use ars_resident_engine::{
 };
 use ars_sql_native::NativeSql;
 use ars_types::UnixMillis;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     alarm::{Alarm, ring},
@@ -53,6 +54,14 @@ impl LocalFleet {
             });
         }
         Ok(())
+    }
+
+    /// Answers a call. A command ends once its caller has left.
+    pub(crate) async fn call(&self, resource: &Resource, call: Call, left: CancellationToken) -> Reply {
+        match self.engine(resource) {
+            Ok(engine) => engine.answer_while(call, left.cancelled_owned()).await,
+            Err(fault) => Reply::rejected(fault.into()),
+        }
     }
 
     fn engine(&self, resource: &Resource) -> Result<LocalEngine, Fault> {

@@ -14,6 +14,7 @@ use tokio::{
     sync::{mpsc, oneshot},
     task::LocalSet,
 };
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     fleet::LocalFleet,
@@ -84,11 +85,15 @@ impl LocalResidents {
     }
 
     /// Sends a request as an administrator. `None` if the thread ended.
+    ///
+    /// Dropping the future ends a command; any other work runs to its end.
     pub async fn send(&self, route: Route, resource: Option<String>, body: String) -> Option<Reply> {
         let (path, method, _) = route.parts();
         let (reply, answer) = oneshot::channel();
         let jobs = self.inner.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        jobs?.send(Job { method, path, resource, body, reply }).ok()?;
+        let left = CancellationToken::new();
+        let _caller = left.clone().drop_guard();
+        jobs?.send(Job { method, path, resource, body, reply, left }).ok()?;
         answer.await.ok()
     }
 }

@@ -5,9 +5,10 @@ use std::{rc::Rc, time::Duration};
 use ars_resident::wire::Credential;
 use ars_resident_engine::{
     Reply,
-    fleet::{Admitted, Request, perform, prepare, watchdog},
+    fleet::{Admitted, Request, Work, perform, prepare, watchdog},
 };
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 
 use crate::fleet::LocalFleet;
 
@@ -20,8 +21,10 @@ pub(crate) struct Job {
     pub(crate) path: &'static str,
     pub(crate) resource: Option<String>,
     pub(crate) body: String,
-    /// The receiver may be gone; the work runs to its end, as it does over HTTP.
+    /// The receiver may be gone; work except a command runs to its end, as it does over HTTP.
     pub(crate) reply: oneshot::Sender<Reply>,
+    /// Cancelled once the caller has left.
+    pub(crate) left: CancellationToken,
 }
 
 /// Serves until every sender is dropped.
@@ -48,7 +51,7 @@ pub(crate) async fn serve(fleet: LocalFleet, mut jobs: mpsc::UnboundedReceiver<J
 }
 
 async fn answer(fleet: Rc<LocalFleet>, job: Job) {
-    let Job { method, path, resource, body, reply } = job;
+    let Job { method, path, resource, body, reply, left } = job;
     let prepared = match Admitted::of(path, method, Credential::Admin) {
         Ok(admitted) => {
             prepare(&*fleet, Request { admitted, resource: resource.as_deref(), body: &body }).await
@@ -56,6 +59,7 @@ async fn answer(fleet: Rc<LocalFleet>, job: Job) {
         Err(rejected) => Err(rejected),
     };
     let answer = match prepared {
+        Ok(Work::Object { resource, call, .. }) => fleet.call(&resource, *call, left).await,
         Ok(work) => perform(&*fleet, work).await,
         Err(rejected) => rejected,
     };

@@ -152,6 +152,33 @@ impl World {
     }
 }
 
+/// A caller who leaves ends its command, and the thread may be detached.
+#[test]
+fn command_ends_with_its_caller() {
+    let world = World::new();
+    world.onboard();
+    world.warm();
+    world.thread(Route::Attach, "load:1", json!({ "refHint": "main" }));
+    let begun = world.folder.path().join("begun");
+    let command = format!("touch {} && sleep 600", begun.display());
+    let body = json!({ "resource": RESOURCE, "threadKey": "load:1", "command": command });
+    let residents = world.residents.as_ref().unwrap();
+    let sent = residents.send(Route::Exec, None, body.to_string());
+    world.runtime.block_on(async {
+        let has_begun = async {
+            while !begun.exists() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::select! {
+            reply = sent => panic!("{reply:?}"),
+            () = has_begun => {}
+        }
+    });
+    world.wait("at rest", |view| view["inFlight"] == 0);
+    assert_eq!(world.thread(Route::Detach, "load:1", json!({}))["released"], true);
+}
+
 #[test]
 fn resident_lives_on_one_machine() {
     let mut world = World::new();

@@ -10,6 +10,8 @@ use ars_resident::wire::{
     OpRequest, PushRequest, ReadRequest, WriteRequest, attach_refusal, exec_refusal, op_refusal,
 };
 use ars_sql::Sql;
+use futures::FutureExt as _;
+use futures::future::pending;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -151,15 +153,24 @@ impl Reply {
     }
 
     /// Makes the reply of an error.
-    pub(crate) fn rejected(error: Error) -> Self {
+    pub fn rejected(error: Error) -> Self {
         let refusal = error.into_refusal();
         Self { status: refusal.status(), body: json!(refusal) }
     }
 }
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
-    /// Answers a call. An error is a reply too; a fault is one of status 500 without internals.
+    /// Answers a call whose caller stays. An error is a reply too; a fault is one of status 500 without internals.
     pub async fn answer(self: &Rc<Self>, call: Call) -> Reply {
+        self.answer_while(call, pending()).await
+    }
+
+    /// Answers a call. `left` is ready once the caller has left, which ends a command; any other call runs to its end.
+    pub async fn answer_while(
+        self: &Rc<Self>,
+        call: Call,
+        left: impl Future<Output = ()> + 'static,
+    ) -> Reply {
         if let Err(fault) = self.wake().await {
             return Reply::rejected(fault.into());
         }
@@ -173,7 +184,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                 Ok(answer) => streamed(json!(answer)),
                 Err(failed) => streamed(op_refusal(&self.explained(failed.error), &failed.trace)),
             },
-            Call::Exec { request } => match self.exec(request).await {
+            Call::Exec { request } => match self.exec(request, left.boxed_local().shared()).await {
                 Ok(answer) => streamed(json!(answer)),
                 Err(error) => streamed(exec_refusal(&error.into_refusal())),
             },

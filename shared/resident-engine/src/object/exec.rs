@@ -12,6 +12,8 @@ use ars_resident::refusal::{Refusal, Token};
 use ars_resident::thread::{Binding, CredentialDecision, CredentialFile, decide_credential, require_tree};
 use ars_resident::wire::{ExecAnswer, ExecRequest, ReadAnswer, ReadRequest, WriteAnswer, WriteRequest};
 use ars_sql::Sql;
+use futures::FutureExt as _;
+use futures::future::{LocalBoxFuture, Shared};
 
 use super::engine::{Engine, InFlight};
 use super::ready::{PLAIN_WAIT_MS, STREAMED_WAIT_MS};
@@ -21,15 +23,22 @@ use crate::sync::within;
 use crate::{Error, Fault, Host, TokenUse};
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
-    /// Answers `/exec`. The command is never repeated.
-    pub(super) async fn exec(self: &Rc<Self>, request: ExecRequest) -> Result<ExecAnswer, Error> {
+    /// Answers `/exec`. The command is never repeated, and ends once its caller has left.
+    pub(super) async fn exec(
+        self: &Rc<Self>,
+        request: ExecRequest,
+        left: Shared<LocalBoxFuture<'static, ()>>,
+    ) -> Result<ExecAnswer, Error> {
         let (binding, user, _count) = self.enter(&request.thread_key, STREAMED_WAIT_MS).await?;
         // Without a fresh credential the command runs nevertheless; git reports the missing one.
         drop(self.refresh_credential(&binding, user).await);
         let timeout_ms = request.timeout_ms;
         let step = exec(&binding.thread_key, &binding.git_ref, user, request.command, timeout_ms);
+        if left.clone().now_or_never().is_some() {
+            return Err(Refusal::new(Token::Internal, "the caller left before the command began").into());
+        }
         let mut steps = Steps::new(self);
-        match steps.run(step, StepInput::None).await {
+        match steps.run_while(step, left).await {
             Ok(Answer::Command(mut end)) => {
                 let refused = mem::take(&mut end.refused);
                 let streams = streams(&end.captured(timeout_ms), Some(EXEC_TIMEOUT_MAX_MS));

@@ -1,5 +1,6 @@
 //! The steps of one request: their trace, their wait for the lock of the mirror, and their failures.
 
+use std::pin::pin;
 use std::rc::Rc;
 
 use ars_resident::daemon::{Answer, FailureKind, GitCredential, Job, StepFailure, StepInput, StepRequest};
@@ -7,9 +8,11 @@ use ars_resident::lifecycle::{Input, Step, failure_text};
 use ars_resident::names::{LockfileKey, Resource, Sha};
 use ars_resident::plan::{CycleContext, Operation, PlanStep, TAKE_SPARE, cycle_step};
 use ars_resident::refusal::{Refusal, Token};
+use ars_resident::thread::KILL_POLL_INTERVAL_MS;
 use ars_resident::wire::TraceStep;
 use ars_sql::Sql;
 use ars_types::StrictRefName;
+use futures::future::{Either, select};
 
 use super::engine::Engine;
 use crate::{Error, Host, HostError, TokenUse};
@@ -94,10 +97,33 @@ impl<'a, S: Sql + 'static, H: Host> Steps<'a, S, H> {
             fed.map_err(|fault| StepError::Host(fault.to_string()))?;
         }
         end.result.map_err(|failure| match failure.kind {
-            // The engine cancels steps of cycles only, so the daemon ended with its container.
+            // The engine cancels steps of cycles, and of callers who left. Here the daemon ended with its container.
             FailureKind::Cancelled => StepError::Replaced,
             _ => StepError::Step { step: name, failure: Box::new(failure) },
         })
+    }
+
+    /// Performs a step without input, and cancels it once `left` is ready.
+    ///
+    /// Its end is awaited nevertheless: until then its processes may use the tree, and the thread stays busy.
+    pub(super) async fn run_while(
+        &mut self,
+        step: PlanStep,
+        left: impl Future<Output = ()>,
+    ) -> Result<Answer, StepError> {
+        let (engine, job) = (self.engine, self.job);
+        let cancellation = async {
+            left.await;
+            // A cancellation that overtook its step, or that was lost, has no effect.
+            loop {
+                drop(engine.host.cancel(job).await);
+                engine.host.sleep(KILL_POLL_INTERVAL_MS).await;
+            }
+        };
+        match select(pin!(self.run(step, StepInput::None)), pin!(cancellation)).await {
+            Either::Left((result, _)) => result,
+            Either::Right((never, _)) => never,
+        }
     }
 
     /// Returns the commit of a branch in the mirror, or `None` if it has no such branch.

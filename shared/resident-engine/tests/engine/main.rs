@@ -8,6 +8,7 @@
     reason = "a test fails by panicking, and takes JSON literals"
 )]
 
+mod callers;
 mod checkpoints;
 mod container;
 mod crash;

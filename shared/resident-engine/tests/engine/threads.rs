@@ -217,16 +217,6 @@ fn forced_detach_kills_a_running_command() {
 }
 
 #[test]
-fn detach_ends_although_its_caller_left() {
-    let mut world = World::warm();
-    world.attach("load:1", main_ref());
-    let command = world.start(exec_call("load:1", "hang"));
-    world.abandon(detach_call("load:1", true));
-    assert!(world.finish(command).is_some());
-    assert_eq!(world.detach("load:1", false)["reason"], "already-evicted");
-}
-
-#[test]
 fn command_that_arrives_during_a_detach_finds_no_tree() {
     let mut world = World::warm();
     world.attach("load:1", main_ref());

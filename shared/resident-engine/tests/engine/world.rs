@@ -64,6 +64,8 @@ pub struct Platform {
     pub other_objects: u32,
     backups: u32,
     fenced: u64,
+    /// Jobs that were cancelled.
+    cancelled: Vec<Job>,
     pub released: Vec<Resource>,
     pub free_kib: u64,
     /// How the object storage moves archives.
@@ -166,12 +168,16 @@ impl SimHost {
 }
 
 impl SimHost {
-    /// Waits for the end of a command: `hang` ends with its processes, `sleep` after its milliseconds.
-    async fn wait_for(&self, command: &str, user: &str) -> Result<(), HostError> {
+    /// Waits for the end of a command: `hang` ends with its processes or its job, `sleep` after its milliseconds.
+    async fn wait_for(&self, command: &str, user: &str, job: Job) -> Result<(), HostError> {
         let running = || self.0.borrow().container.as_ref().map(|container| container.id.clone());
         let started = running();
         if command == "hang" {
-            while self.0.borrow().container.as_ref().is_some_and(|it| !it.killed.contains(user)) {
+            let runs = |platform: &Platform| {
+                let is_alive = platform.container.as_ref().is_some_and(|it| !it.killed.contains(user));
+                is_alive && !platform.cancelled.contains(&job)
+            };
+            while runs(&self.0.borrow()) {
                 self.sleep(100).await;
             }
         }
@@ -274,7 +280,7 @@ impl Host for SimHost {
         let name = request.step.name.clone();
         progress(1);
         if let Operation::ExecCommand { user, command, .. } = &request.step.operation {
-            self.wait_for(command.as_str(), &user.to_string()).await?;
+            self.wait_for(command.as_str(), &user.to_string(), request.job).await?;
         }
         if self.0.borrow().slow_step == Some(name.as_str()) {
             self.sleep(MINUTE).await;
@@ -303,6 +309,7 @@ impl Host for SimHost {
 
     async fn cancel(&self, job: Job) -> Result<(), HostError> {
         self.effect(|platform| {
+            platform.cancelled.push(job);
             if let Job::Cycle { attempt } = job {
                 platform.fenced = platform.fenced.max(attempt);
             }
@@ -417,6 +424,7 @@ impl World {
             other_objects: 0,
             backups: 0,
             fenced: 0,
+            cancelled: Vec::new(),
             released: Vec::new(),
             free_kib: 20 << 20,
             transfers: Transfers::Fast,
@@ -464,9 +472,18 @@ impl World {
 
     /// Starts a call in the background.
     pub fn start(&mut self, call: Call) -> oneshot::Receiver<Reply> {
+        self.start_while(call, future::pending())
+    }
+
+    /// Starts a call in the background whose caller leaves.
+    pub fn start_while(
+        &mut self,
+        call: Call,
+        left: impl Future<Output = ()> + 'static,
+    ) -> oneshot::Receiver<Reply> {
         let (sender, receiver) = oneshot::channel();
         let engine = Rc::clone(&self.engine);
-        let task = async move { drop(sender.send(engine.answer(call).await)) };
+        let task = async move { drop(sender.send(engine.answer_while(call, left).await)) };
         self.pool.spawner().spawn_local(task).unwrap();
         self.pool.run_until_stalled();
         receiver
