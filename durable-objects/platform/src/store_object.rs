@@ -62,12 +62,14 @@ impl<T: Store<DoSql>> StoreObject<T> {
         match store.answer(verb, &body, now()) {
             Ok(text) => {
                 let arms_sweep = !self.armed.get() && store.arms_sweep(verb);
-                if T::is_filled_by(verb) {
+                let is_kept = if T::is_filled_by(verb) {
                     self.store.set(Some(store));
+                    true
                 } else {
-                    self.keep_unless_empty(store);
-                }
-                if arms_sweep {
+                    self.keep_unless_empty(store)
+                };
+                // An alarm would make a database again for a store without data.
+                if arms_sweep && is_kept {
                     self.arm();
                 }
                 reply(text)
@@ -137,10 +139,11 @@ impl<T: Store<DoSql>> StoreObject<T> {
     }
 
     /// Keeps the store open, or deletes the database of an empty one: the object then ceases to exist.
-    fn keep_unless_empty(&self, store: T) {
+    /// Returns whether it was kept.
+    fn keep_unless_empty(&self, store: T) -> bool {
         if !store.is_empty().unwrap_or(false) {
             self.store.set(Some(store));
-            return;
+            return true;
         }
         drop(store);
         // The alarms' table is deleted too. The next request that adds rows for a sweep creates it again.
@@ -155,6 +158,7 @@ impl<T: Store<DoSql>> StoreObject<T> {
                 console_error!("fault: an empty database was not deleted: {}", describe(&thrown));
             }
         });
+        false
     }
 }
 

@@ -10,6 +10,7 @@ mod containers;
 mod dashboard;
 mod data_dir;
 mod demo;
+mod empty_databases;
 mod environment;
 mod hosts;
 pub mod http;

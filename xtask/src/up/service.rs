@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use ars_engine::Engine;
 use ars_workerd::Workerd;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
@@ -24,7 +24,7 @@ use super::ready::{self, Addresses};
 use super::residents::{Fleet, Ground};
 use super::secrets::{Secrets, Token};
 use super::signals::Signals;
-use super::{config, sample, sandbox, stale_processes, workers};
+use super::{config, empty_databases, sample, sandbox, stale_processes, workers};
 use crate::terminal::Step;
 use crate::{cargo, image};
 
@@ -50,6 +50,7 @@ fn start(options: &Options, signals: &Signals) -> Result<()> {
     options.check()?;
     let data = DataDir::claim(options.data_dir.as_deref())?;
     stale_processes::end(&data)?;
+    empty_databases::remove(&data.state()).context("the objects of ended runs")?;
     let secrets = Secrets::load(&data)?;
     let step = Step::begin("bot");
     let ars = cargo::build(bot::TARGET, &step)?;

@@ -109,6 +109,20 @@ async fn memory_scopes_are_separate_anonymous_files() {
     }
 }
 
+/// Each run reads the scope of its thread, so a file for it would stay for each thread.
+#[tokio::test]
+async fn memory_scope_has_no_file_before_its_first_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path(), NOW);
+    let [read, written] = ["user:read", "user:written"].map(|key| StoreKey::parse(key).unwrap());
+    assert!(Memory::list(&store, &read, None, 5).await.unwrap().is_empty());
+    assert!(!Memory::forget(&store, &read, "mem:user:read:0").await.unwrap());
+    assert!(!folder.path().join("memory").exists());
+    store.write(&written, &[fact("likes tea")]).await.unwrap();
+    assert_eq!(Memory::list(&store, &written, None, 5).await.unwrap().len(), 1);
+    assert_eq!(std::fs::read_dir(folder.path().join("memory")).unwrap().count(), 3, "a file and its log");
+}
+
 /// A start sweeps every scope, in parts.
 #[tokio::test]
 async fn forgotten_memory_is_purged_at_a_start() {

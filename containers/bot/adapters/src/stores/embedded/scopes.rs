@@ -2,7 +2,8 @@
 //! A full-text rank compares a record with all others of its database, so scopes must not share one.
 //!
 //! A file is named by a digest of its scope's key, because a key may hold characters that a file name cannot. Scopes
-//! are opened on first use; the least recently used one is closed.
+//! are opened on first use; the least recently used one is closed. A scope gets its file at its first write, because
+//! each run reads the scopes of its user, channel and thread.
 
 use std::{
     num::NonZeroUsize,
@@ -14,6 +15,7 @@ use ars_sql::SqlError;
 use ars_sql_native::NativeSql;
 use ars_store::{Store as _, StoreFailure};
 use ars_types::{StoreKey, UnixMillis};
+use ars_wire::state::MemoryVerb;
 use lru::LruCache;
 use sha2::{Digest as _, Sha256};
 
@@ -35,18 +37,32 @@ type Scope = MemoryStore<NativeSql>;
 pub(super) struct Scopes {
     folder: PathBuf,
     open: LruCache<StoreKey, Scope>,
+    /// Answers for the scopes without a file.
+    unwritten: Option<Scope>,
     /// The files that the current sweep has not reached.
     unswept: Vec<PathBuf>,
 }
 
 impl Scopes {
     pub(super) fn within(data_dir: &Path) -> Self {
-        Self { folder: data_dir.join(FOLDER), open: LruCache::new(MAX_OPEN), unswept: Vec::new() }
+        Self {
+            folder: data_dir.join(FOLDER),
+            open: LruCache::new(MAX_OPEN),
+            unwritten: None,
+            unswept: Vec::new(),
+        }
     }
 
     /// Returns the store of a scope, opening its file when it is not open.
-    pub(super) fn of(&mut self, key: &StoreKey) -> Result<&Scope, StoreFailure> {
-        let Self { folder, open, .. } = self;
+    /// Other operations than a write change nothing of a scope without a file, and have an empty one for it.
+    pub(super) fn of(&mut self, key: &StoreKey, verb: MemoryVerb) -> Result<&Scope, StoreFailure> {
+        let Self { folder, open, unwritten, .. } = self;
+        if verb != MemoryVerb::Write && !open.contains(key) && !path_of(folder, key).exists() {
+            return match unwritten {
+                Some(unwritten) => Ok(unwritten),
+                none => Ok(none.insert(migrated(NativeSql::in_memory()?)?)),
+            };
+        }
         Ok(open.try_get_or_insert_ref(key, || open_file(folder, key))?)
     }
 
@@ -74,10 +90,18 @@ impl Scopes {
 fn open_file(folder: &Path, key: &StoreKey) -> Result<Scope, SqlError> {
     let fault = |error: &dyn std::error::Error| SqlError::Engine(chain(error));
     make_private(folder).map_err(|error| fault(&error))?;
+    open_scope(&path_of(folder, key))
+}
+
+fn path_of(folder: &Path, key: &StoreKey) -> PathBuf {
     let digest = hex::encode(Sha256::digest(key.as_str()));
-    open_scope(&folder.join(digest).with_extension(EXTENSION))
+    folder.join(digest).with_extension(EXTENSION)
 }
 
 fn open_scope(path: &Path) -> Result<Scope, SqlError> {
-    Scope::open(NativeSql::open(path)?).map_err(|error| SqlError::Engine(chain(&error)))
+    migrated(NativeSql::open(path)?)
+}
+
+fn migrated(sql: NativeSql) -> Result<Scope, SqlError> {
+    Scope::open(sql).map_err(|error| SqlError::Engine(chain(&error)))
 }

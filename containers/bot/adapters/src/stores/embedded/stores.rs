@@ -67,7 +67,7 @@ impl Stores {
     fn try_answer(&mut self, route: Route, body: &str, now: UnixMillis) -> Result<String, StoreFailure> {
         let key = key_of(body, route.key())?;
         match route {
-            Route::Memory(verb) => self.memory.of(&key)?.answer(verb, body, now),
+            Route::Memory(verb) => self.memory.of(&key, verb)?.answer(verb, body, now),
             Route::Friction(verb) => self.friction.answer(verb, body, now),
             Route::Schedules(verb) => self.schedules.answer(verb, body, now),
             Route::Config(verb) => self.config.answer(verb, body, now),
