@@ -7,6 +7,7 @@
 mod bench;
 mod cargo;
 mod configure;
+mod drill;
 mod image;
 mod suites;
 mod terminal;
@@ -43,6 +44,11 @@ enum Task {
     Configure(configure::Options),
     /// Build the bot's image and measure its start, or check that of residents
     Image(image::Options),
+    /// Run a drill in its long form
+    Drill {
+        #[command(subcommand)]
+        what: drill::What,
+    },
     /// Measure
     Bench {
         #[command(subcommand)]
@@ -63,6 +69,7 @@ fn main() -> ExitCode {
         Task::BuildResident => build("resident Worker", ars_workerd::build_resident_worker),
         Task::Configure(options) => configure::run(&options),
         Task::Image(options) => image::run(&options),
+        Task::Drill { what } => drill::run(&what),
         Task::Bench { what } => bench::run(&what),
     };
     match done {

@@ -17,6 +17,7 @@ use ars_resident_local::{LocalResidents, Settings};
 use ars_resident_testkit::Unconfined;
 use ars_sql::Sql as _;
 use ars_sql_native::NativeSql;
+use ars_testkit::gauges::{Soak, Watched};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -405,4 +406,37 @@ fn killed_process_continues_at_every_step() {
     let steps = threads.map(|thread| thread.join().unwrap());
     let distinct: std::collections::BTreeSet<_> = steps.iter().collect();
     assert!(distinct.len() >= 5, "{steps:?}");
+}
+
+/// The long form has more rounds and units (docs/testing.md).
+#[test]
+fn soak_of_a_local_resident_is_flat() {
+    const UNITS: usize = 1;
+    let world = World::new();
+    world.onboard();
+    world.warm();
+    let watched = Watched { pid: std::process::id(), folder: world.folder.path().to_owned(), history: &[] };
+    let mut soak = Soak::new(watched, UNITS);
+    let database = NativeSql::open(&world.data().join("acme/app/state.sqlite3")).unwrap();
+    for _ in 0..Soak::rounds() {
+        for _ in 0..soak.units() {
+            // Always the same thread, because one is bound for life.
+            let thread = "load:1";
+            let call = |route, fields| world.thread(route, thread, fields);
+            assert!(call(Route::Attach, json!({ "refHint": "main" }))["user"].is_string());
+            let path = "note.txt";
+            assert_eq!(call(Route::Write, json!({ "path": path, "content": "x" }))["ok"], true);
+            assert_eq!(call(Route::Read, json!({ "path": path }))["content"], "x");
+            // Nothing is left for a checkpoint, which would stay in the mirror.
+            assert_eq!(world.exec(thread, "rm note.txt")["exitCode"], 0);
+            assert_eq!(call(Route::Detach, json!({}))["released"], true);
+        }
+        world.wait("at rest", |view| view["inFlight"] == 0 && view["hasSpare"] == true);
+        soak.look(|| {
+            let rows = "SELECT (SELECT count(*) FROM threads) + (SELECT count(*) FROM checkpoints) \
+                + (SELECT count(*) FROM backups)";
+            u64::try_from(database.query(rows, &[]).unwrap()[0].integer(0).unwrap()).unwrap()
+        });
+    }
+    soak.finish("a local resident");
 }

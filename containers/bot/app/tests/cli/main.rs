@@ -17,6 +17,7 @@ mod registry;
 mod residents;
 mod serve;
 mod shutdown;
+mod soak;
 mod support;
 mod surface;
 mod tree_folder;

@@ -277,9 +277,13 @@ impl Running {
         }
     }
 
+    /// Returns the process that was started.
+    pub fn pid(&self) -> u32 {
+        self.child.id().expect("the process still runs")
+    }
+
     pub fn signal(&self, signal: Signal) {
-        let id = self.child.id().expect("the process still runs");
-        kill_process(Pid::from_raw(id.cast_signed()).unwrap(), signal).unwrap();
+        kill_process(Pid::from_raw(self.pid().cast_signed()).unwrap(), signal).unwrap();
     }
 
     /// Waits for the end.
@@ -381,6 +385,12 @@ impl Server {
     /// Returns the server's base address.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Reads a page as a viewer of this machine.
+    pub async fn page(&self, path: &str) -> reqwest::Response {
+        let request = self.client.get(format!("{}{path}", self.url)).send();
+        timeout(TIMEOUT, request).await.expect("an answer comes").unwrap()
     }
 
     pub async fn health(&self) -> Value {

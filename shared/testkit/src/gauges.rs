@@ -1,0 +1,270 @@
+//! Gauges of a soak drill: what a process holds at rest after each round, and whether it grows.
+//!
+//! A round is a number of equal units of load. After each the drill waits until nothing is in progress, and looks. The
+//! first fifth of the rounds is warm-up; the last fifth may exceed the second one by [`GROWTH_MAX`] of it. Not here: the
+//! loads, which belong to the tests of their programs.
+
+use std::{
+    fs,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Rounds of a short drill: two looks in each fifth.
+const ROUNDS: usize = 10;
+/// The variable with the number of rounds.
+const ROUNDS_VARIABLE: &str = "SOAK_ROUNDS";
+/// The variable with the number of units in a round.
+const UNITS_VARIABLE: &str = "SOAK_UNITS";
+/// The growth from the second fifth to the last one that counts as flat.
+pub const GROWTH_MAX: f64 = 0.05;
+/// Memory, in KiB, that a process may gain beside that: an allocator returns freed pages late, and each of its arenas,
+/// one for each thread at work, keeps some. A leak of a kilobyte a unit is beyond it in the long form.
+const MEMORY_SLACK_KIB: u64 = 8 << 10;
+/// Threads that a process may gain beside that: a pool for blocking work has as many as there was work at once, and
+/// ends them after ten seconds without any. A leak of one a round is beyond it in any form.
+const THREADS_SLACK: u64 = 4;
+/// Disk space, in KiB, that a folder may gain beside that: write-ahead logs, each of which grows to a thousand pages of
+/// 4 KiB before it is used again.
+const DISK_SLACK_KIB: u64 = 4 << 10;
+/// Interval between two looks at a process that comes to rest.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+/// Equal looks in a row after which a process is at rest.
+const EQUAL_LOOKS: u32 = 5;
+/// Time in which it comes to rest after a round.
+const REST_TIMEOUT: Duration = Duration::from_secs(60);
+/// Where the kernel shows control groups.
+const GROUPS: &str = "/sys/fs/cgroup";
+/// The start of the name of a bot's group.
+const GROUP: &str = "ars-";
+/// Bytes of a block in the figures of a file's size on the disk.
+const BLOCK_BYTES: u64 = 512;
+
+/// The gauges, in the order of a reading.
+const GAUGES: [(&str, u64); 7] = [
+    ("file descriptors", 0),
+    ("threads", THREADS_SLACK),
+    ("memory, KiB", MEMORY_SLACK_KIB),
+    ("disk, KiB", DISK_SLACK_KIB),
+    ("files", 0),
+    ("control groups", 0),
+    ("live rows", 0),
+];
+/// The gauges that come to rest: all but memory and disk.
+const COUNTED: [usize; 5] = [0, 1, 4, 5, 6];
+
+type Reading = [u64; GAUGES.len()];
+
+/// A process, and the folder in which it keeps files.
+#[derive(Debug, Clone)]
+pub struct Watched {
+    /// The process.
+    pub pid: u32,
+    /// The folder, with the temporary files.
+    pub folder: PathBuf,
+    /// Starts of the names of files that grow with the stored history, by design.
+    pub history: &'static [&'static str],
+}
+
+/// A soak drill.
+#[derive(Debug)]
+pub struct Soak {
+    watched: Watched,
+    units: usize,
+    readings: Vec<Reading>,
+}
+
+impl Soak {
+    /// Begins a drill. Each round of its short form has this number of units.
+    pub fn new(watched: Watched, units: usize) -> Self {
+        Self { watched, units: setting(UNITS_VARIABLE).unwrap_or(units), readings: Vec::new() }
+    }
+
+    /// Returns the number of rounds.
+    pub fn rounds() -> usize {
+        setting(ROUNDS_VARIABLE).unwrap_or(ROUNDS)
+    }
+
+    /// Returns the number of units in a round.
+    pub const fn units(&self) -> usize {
+        self.units
+    }
+
+    /// Waits until the counted gauges rest, and adds a reading.
+    ///
+    /// # Panics
+    /// They do not come to rest.
+    pub fn look(&mut self, rows: impl Fn() -> u64) {
+        let deadline = Instant::now() + REST_TIMEOUT;
+        let (mut last, mut equal) = (self.watched.read(rows()), 0);
+        while equal < EQUAL_LOOKS {
+            assert!(Instant::now() < deadline, "no rest after a round: {last:?}");
+            thread::sleep(LOOK_INTERVAL);
+            let next = self.watched.read(rows());
+            equal = if COUNTED.iter().all(|&gauge| next[gauge] == last[gauge]) { equal + 1 } else { 0 };
+            last = next;
+        }
+        self.readings.push(last);
+    }
+
+    /// Prints the table and fails unless all gauges are flat.
+    ///
+    /// # Panics
+    /// A gauge grew.
+    pub fn finish(&self, name: &str) {
+        eprintln!("{}", self.table(name));
+        let grown: Vec<_> = grown(&self.readings).into_iter().map(|gauge| GAUGES[gauge].0).collect();
+        assert!(grown.is_empty(), "{name} is not flat: {grown:?} in {:?}", self.readings);
+    }
+
+    fn table(&self, name: &str) -> String {
+        let [second, last] = [second_fifth(&self.readings), last_fifth(&self.readings)].map(highest);
+        let mut table = format!(
+            "{name}: {} rounds of {} units\n| gauge | second fifth | last fifth |\n|---|---|---|\n",
+            self.readings.len(),
+            self.units,
+        );
+        for (gauge, (label, _)) in GAUGES.iter().enumerate() {
+            table.push_str(&format!("| {label} | {} | {} |\n", second[gauge], last[gauge]));
+        }
+        table
+    }
+}
+
+impl Watched {
+    fn read(&self, rows: u64) -> Reading {
+        let proc = PathBuf::from(format!("/proc/{}", self.pid));
+        let mut found = Found::default();
+        found.add(&self.folder, self.history);
+        let status = fs::read_to_string(proc.join("status")).expect("the process runs");
+        [
+            entries(&proc.join("fd")),
+            field(&status, "Threads:"),
+            field(&status, "VmRSS:"),
+            found.blocks * BLOCK_BYTES / 1024,
+            found.files,
+            groups(Path::new(GROUPS), self.pid),
+            rows,
+        ]
+    }
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    files: u64,
+    blocks: u64,
+}
+
+impl Found {
+    /// Adds the files below a folder. One that vanishes meanwhile counts as removed.
+    fn add(&mut self, folder: &Path, history: &[&str]) {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let Ok(about) = entry.metadata() else { continue };
+            if history.iter().any(|start| name.as_encoded_bytes().starts_with(start.as_bytes())) {
+                continue;
+            }
+            self.files += 1;
+            self.blocks += about.blocks();
+            if about.is_dir() {
+                self.add(&entry.path(), history);
+            }
+        }
+    }
+}
+
+fn setting(variable: &str) -> Option<usize> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} must be a number")))
+}
+
+fn entries(folder: &Path) -> u64 {
+    fs::read_dir(folder).map_or(0, |entries| u64::try_from(entries.count()).unwrap())
+}
+
+fn field(status: &str, name: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    line.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// Counts the control groups of a bot, by their names: `ars-<namespace>-<process>-<start>-<number>`. Other processes
+/// of the machine make groups of their own meanwhile.
+fn groups(folder: &Path, pid: u32) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let counted = folders.map(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_own = name.starts_with(GROUP) && name.split('-').nth(2) == Some(&pid.to_string());
+        u64::from(is_own) + groups(&entry.path(), pid)
+    });
+    counted.sum()
+}
+
+fn second_fifth(readings: &[Reading]) -> &[Reading] {
+    let fifth = readings.len() / 5;
+    &readings[fifth..2 * fifth]
+}
+
+fn last_fifth(readings: &[Reading]) -> &[Reading] {
+    &readings[readings.len() - readings.len() / 5..]
+}
+
+fn highest(readings: &[Reading]) -> Reading {
+    let mut highest = Reading::default();
+    for reading in readings {
+        for (most, value) in highest.iter_mut().zip(reading) {
+            *most = (*most).max(*value);
+        }
+    }
+    highest
+}
+
+/// Returns the gauges that grew.
+fn grown(readings: &[Reading]) -> Vec<usize> {
+    assert!(readings.len() >= 5, "a drill needs five rounds");
+    let [second, last] = [second_fifth(readings), last_fifth(readings)].map(highest);
+    let is_grown = |gauge: &usize| {
+        let most = second[*gauge] as f64 * (1.0 + GROWTH_MAX) + GAUGES[*gauge].1 as f64;
+        last[*gauge] as f64 > most
+    };
+    (0..GAUGES.len()).filter(is_grown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warm_up_is_flat_and_a_leak_is_not() {
+        let warm = |round: u64| [20 + round.min(2), 5, 90_000, 50, 30, 0, 0];
+        let flat: Vec<Reading> = (0..10).map(warm).collect();
+        assert_eq!(grown(&flat), Vec::<usize>::new());
+        let leaking: Vec<Reading> =
+            (0..10).map(|round| [20 + round, 5 + round, 90_000, 50, 30, 0, round]).collect();
+        assert_eq!(grown(&leaking), [0, 1, 6]);
+    }
+
+    #[test]
+    fn open_file_and_written_file_are_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let watched =
+            Watched { pid: std::process::id(), folder: folder.path().to_owned(), history: &["history"] };
+        let before = watched.read(0);
+        let _file = fs::File::create(folder.path().join("one")).unwrap();
+        fs::write(folder.path().join("history-wal"), "long").unwrap();
+        let after = watched.read(0);
+        assert_eq!((after[0], after[4]), (before[0] + 1, before[4] + 1));
+    }
+
+    #[test]
+    fn only_groups_of_the_process_are_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["pids/ars-1-70-3-run", "memory/ars-1-70-3-run", "pids/ars-1-7-3-run", "pids/other-1-70"]
+        {
+            fs::create_dir_all(folder.path().join(name)).unwrap();
+        }
+        assert_eq!(groups(folder.path(), 70), 2);
+    }
+}
