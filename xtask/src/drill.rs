@@ -42,8 +42,8 @@ pub enum Part {
 impl Part {
     const ALL: [Self; 2] = [Self::Resident, Self::Runs];
 
-    /// Returns the package, its test target, the test, and the units of a round: 10,000 calls on a resident, and 5,000
-    /// runs, in 50 rounds.
+    /// Returns the package, its test target, the test, and the units of a round.
+    /// In 50 rounds these are 10,000 calls on a resident, and 5,000 runs.
     const fn test(self) -> [&'static str; 4] {
         match self {
             Self::Resident => ["ars-resident-local", "e2e", "soak_of_a_local_resident_is_flat", "40"],

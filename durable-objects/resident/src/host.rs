@@ -316,7 +316,6 @@ impl Host for PlatformHost {
     }
 }
 
-/// Returns the prefix of a resource's objects.
 /// Counts the objects below a prefix. The name of an archive is its id.
 fn count(keys: &[String], prefix: &str) -> ObjectCounts {
     let is_backup = |key: &&String| key.strip_prefix(prefix).is_some_and(|id| BackupId::parse(id).is_ok());
@@ -325,6 +324,7 @@ fn count(keys: &[String], prefix: &str) -> ObjectCounts {
     ObjectCounts { backups: number(backups), others: number(keys.len() - backups) }
 }
 
+/// Returns the prefix of a resource's objects.
 fn prefix(resource: &Resource) -> String {
     format!("resident/{resource}/")
 }

@@ -24,16 +24,16 @@ impl Capability {
                 "memory is off: set memory.enabled = true and organization in the configuration to turn it on"
             }
             Self::Schedules => {
-                "schedules are off: set runHistory.store = \"worker\", schedules.worker or selfImprovement.repo \
-                 (with a code host and its grants) in the configuration to turn them on"
+                "schedules are off: set runHistory.store = \"worker\" (or STATE_WORKER_URL), schedules.worker, or \
+                 selfImprovement.repo with a code host and its grants, to turn them on"
             }
             Self::CodeHost => {
                 "no code host is connected: set GITHUB_APP_ID, GITHUB_APP_INSTALLATION_ID and \
                  GITHUB_APP_PRIVATE_KEY to turn it on"
             }
             Self::Residents => {
-                "residents are off: set execution.resident.baseUrl in the configuration (or remove \
-                 execution.resident.local = false on one machine) to turn them on"
+                "residents are off: set execution.resident.baseUrl in the configuration to turn them on (on one machine \
+                 with its own store they are on, unless execution.resident.local is false)"
             }
             Self::Abridger => {
                 "reading diffs are off: they need a code host, run history, a model with a key, and a \

@@ -10,7 +10,8 @@ use crate::names::{CommandName, TableCommand};
 
 /// A command without effect, where a repository has none.
 pub const NO_OP: &str = "true";
-/// The test command of a repository in which none was found. It fails, so that no run of it looks like a passed test.
+/// The test command of a repository in which none was found.
+/// It fails, so that no run of it looks like a passed test.
 pub const NO_TEST: &str =
     "echo 'no test command is known: name one with repo reconfigure --test' >&2; exit 1";
 /// Text of the test script that `npm init` writes.

@@ -69,7 +69,8 @@ impl Sample {
         Self { at, total_kib, used_kib, free_kib, parts }
     }
 
-    /// Returns the space of the resident itself. The disk may have other contents, on a shared machine above all.
+    /// Returns the space of the resident itself.
+    /// The disk may have other contents, on a shared machine above all.
     pub fn own_kib(&self) -> u64 {
         let Parts { mirror, deps, checkout, threads, homes, other: _ } = &self.parts;
         let all = [mirror, deps, checkout].into_iter().chain(threads.values()).chain(homes.values());
@@ -77,13 +78,15 @@ impl Sample {
     }
 
     /// Returns the space that must stay free: room to stage a snapshot, and a floor.
-    pub fn reserve_kib(&self) -> u64 {
+    /// The floor is a share of the disk, or of a smaller budget.
+    pub fn reserve_kib(&self, budget_mb: Option<u64>) -> u64 {
         let Parts { mirror, deps, checkout, .. } = &self.parts;
         let staged = [mirror, deps, checkout]
             .into_iter()
             .flatten()
             .fold(0, |sum: u64, part| sum.saturating_add(*part));
-        let floor = RESERVE_MIN_KIB.max(percent(self.total_kib, RESERVE_PERCENT));
+        let total_kib = budget_mb.map_or(self.total_kib, |mb| self.total_kib.min(mb.saturating_mul(1024)));
+        let floor = RESERVE_MIN_KIB.max(percent(total_kib, RESERVE_PERCENT));
         percent(staged, STAGING_PERCENT).saturating_add(floor)
     }
 }
@@ -118,9 +121,15 @@ pub fn projection_kib(sample: &Sample, arrival: Arrival) -> Option<u64> {
 /// A tree without a size counts as one of 1 MiB.
 pub fn headroom(sample: &Sample, budget_mb: Option<u64>) -> Option<u64> {
     let tree_kib = projection_kib(sample, Arrival::Linked)?.max(TREE_MIN_KIB);
-    let budget = budget_mb.map(|budget| budget.saturating_mul(1024).saturating_sub(sample.own_kib()));
-    let free = budget.map_or(sample.free_kib, |budget| budget.min(sample.free_kib));
-    Some(free.saturating_sub(sample.reserve_kib()) / tree_kib)
+    let on_disk = sample.free_kib.saturating_sub(sample.reserve_kib(None));
+    let in_budget =
+        budget_mb.map_or(u64::MAX, |mb| left_kib(sample, mb).saturating_sub(sample.reserve_kib(Some(mb))));
+    Some(on_disk.min(in_budget) / tree_kib)
+}
+
+/// Returns what the resident itself has not used of its budget.
+fn left_kib(sample: &Sample, budget_mb: u64) -> u64 {
+    budget_mb.saturating_mul(1024).saturating_sub(sample.own_kib())
 }
 
 /// The space on which an attach is decided.
@@ -156,13 +165,18 @@ pub fn admit(room: &Room<'_>, arrival: Arrival) -> DiskDecision {
     let projection = projection_kib(room.sample, arrival);
     let admitted_kib = projection.unwrap_or(0);
     let Some(free) = room.free_kib else { return DiskDecision::Admit { admitted_kib } };
-    let budget =
-        room.budget_mb.map(|budget| budget.saturating_mul(1024).saturating_sub(room.sample.own_kib()));
-    let free = budget.map_or(free, |budget| budget.min(free)).saturating_sub(room.admitted_kib);
-    // A tree that is there already needs no room.
-    let needed =
-        if arrival == Arrival::Reuse { 0 } else { room.sample.reserve_kib().saturating_add(admitted_kib) };
-    match needed.saturating_sub(free) {
+    let missing = |free: u64, budget_mb| {
+        // A tree that is there already needs no room.
+        let needed = match arrival {
+            Arrival::Reuse => 0,
+            Arrival::Linked | Arrival::Diverged => {
+                room.sample.reserve_kib(budget_mb).saturating_add(admitted_kib)
+            }
+        };
+        needed.saturating_sub(free.saturating_sub(room.admitted_kib))
+    };
+    let in_budget = room.budget_mb.map_or(0, |mb| missing(left_kib(room.sample, mb), Some(mb)));
+    match missing(free, None).max(in_budget) {
         0 => DiskDecision::Admit { admitted_kib },
         missing_kib => DiskDecision::Short { missing_kib },
     }
@@ -268,21 +282,23 @@ mod tests {
 
     #[test]
     fn reserve_has_staging_and_a_floor() {
-        assert_eq!(sample(Some(3 * GIB)).reserve_kib(), 3 * GIB + 2 * GIB);
+        assert_eq!(sample(Some(3 * GIB)).reserve_kib(None), 3 * GIB + 2 * GIB);
         let small = Sample { total_kib: 4 * GIB, ..sample(None) };
-        assert_eq!(small.reserve_kib(), percent(2 * GIB, 60) + GIB);
+        assert_eq!(small.reserve_kib(None), percent(2 * GIB, 60) + GIB);
     }
 
     #[test]
     fn headroom_counts_trees_beside_the_reserve() {
         let sample = sample(Some(GIB));
-        let free = sample.reserve_kib() + 3 * GIB - 1;
+        let free = sample.reserve_kib(None) + 3 * GIB - 1;
         assert_eq!(headroom(&Sample { free_kib: free, ..sample.clone() }, None), Some(2));
         assert_eq!(headroom(&sample, Some(3 * 1024)), Some(0), "the budget is used up");
         assert!(headroom(&sample, Some(10 * 1024)) > Some(0), "the rest of the disk is not the resident's");
+        let large = Sample { total_kib: 2_048 * GIB, free_kib: 1_024 * GIB, ..sample.clone() };
+        assert!(headroom(&large, Some(10 * 1024)) > Some(0), "a share of the budget stays free in it");
         let small = Parts { checkout: Some(0), ..sample.parts.clone() };
         let small = Sample { parts: small, ..sample.clone() };
-        let free_kib = small.reserve_kib() + 3 * TREE_MIN_KIB;
+        let free_kib = small.reserve_kib(None) + 3 * TREE_MIN_KIB;
         assert_eq!(headroom(&Sample { free_kib, ..small }, None), Some(3));
         let unread = Parts { checkout: None, ..sample.parts.clone() };
         assert_eq!(headroom(&Sample { parts: unread, ..sample }, None), None);
@@ -304,7 +320,7 @@ mod tests {
         let sample = sample(Some(GIB));
         let room =
             |free_kib, admitted_kib, budget_mb| Room { sample: &sample, free_kib, admitted_kib, budget_mb };
-        let needed = sample.reserve_kib() + GIB;
+        let needed = sample.reserve_kib(None) + GIB;
         let admits = |room: Room<'_>, arrival| matches!(admit(&room, arrival), DiskDecision::Admit { .. });
         assert!(admits(room(Some(needed), 0, None), Arrival::Linked));
         assert!(!admits(room(Some(needed - 1), 0, None), Arrival::Linked));
@@ -358,7 +374,7 @@ mod tests {
                     admitted += admitted_kib;
                 }
             }
-            prop_assert!(admitted == 0 || admitted + sample.reserve_kib() <= free);
+            prop_assert!(admitted == 0 || admitted + sample.reserve_kib(None) <= free);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use ars_engine::Engine;
 use ars_workerd::Workerd;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
@@ -50,7 +50,9 @@ fn start(options: &Options, signals: &Signals) -> Result<()> {
     options.check()?;
     let data = DataDir::claim(options.data_dir.as_deref())?;
     stale_processes::end(&data)?;
-    empty_databases::remove(&data.state()).context("the objects of ended runs")?;
+    if let Err(error) = empty_databases::remove(&data.state()) {
+        eprintln!("empty databases of ended runs stay: {error}");
+    }
     let secrets = Secrets::load(&data)?;
     let step = Step::begin("bot");
     let ars = cargo::build(bot::TARGET, &step)?;

@@ -49,7 +49,8 @@ pub trait Ledger: Send + Sync {
     /// Writes the run's record and ends the live run, then clears its transcript on a best-effort basis.
     async fn finish(&self, owner: &Owner, record: &RunRecord) -> Result<Owned<Stored>, StoreError>;
 
-    /// Requests a stop of a live run. Its owner receives it with the next heartbeat, and its note names the actor.
+    /// Requests a stop of a live run.
+    /// Its owner receives it with the next heartbeat, and its note names the actor.
     async fn stop(&self, run: &RunId, mode: StopMode, actor: Option<&Actor>) -> Result<Stop, StoreError>;
 
     /// Queues a follow-up for a live run. Returns its number, or `None` when the run is not live.

@@ -3,14 +3,17 @@
 //! A clone has their folders empty. Without a word an agent takes them for missing code. Their names come from the
 //! repository, so they are marked as untrusted. Not here: fetching them, which is a command of the agent.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use ars_bot_ports::{GitRequest, Workspace, WorkspaceError};
 use ars_events::{clean, delimit};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 /// The file with the submodules of a repository.
 const FILE: &str = ".gitmodules";
+/// Time to find the submodules.
+const SUBMODULES_TIMEOUT: Duration = Duration::from_secs(10);
 /// Most bytes of git's answer about it that are read.
 const MAX_SUBMODULES_BYTES: usize = 64 << 10;
 /// Most submodules that are named.
@@ -28,8 +31,16 @@ const WARNING: &str = "Submodules of this repository are not checked out: their 
 
 /// Returns the block for the system prompt, or `None` if every submodule is checked out.
 ///
-/// A broken workspace is only logged, because the first tool call meets and counts the failure.
+/// A broken or slow workspace is only logged, because the first tool call meets and counts the failure.
 pub async fn block(workspace: &dyn Workspace) -> Option<String> {
+    let found = timeout(SUBMODULES_TIMEOUT, missing(workspace)).await;
+    found.unwrap_or_else(|_| {
+        tracing::warn!("the submodules of the repository were not found in time");
+        None
+    })
+}
+
+async fn missing(workspace: &dyn Workspace) -> Option<String> {
     // Most repositories have no such file, and then git is not called.
     match workspace.read(FILE, 1).await {
         Ok(_) => {}

@@ -65,7 +65,8 @@ impl Line {
         self.column += 1;
     }
 
-    /// Moves to a column. A gap behind the text is one space, whatever its width: a few bytes must not become thousands.
+    /// Moves to a column.
+    /// A gap behind the text is one space, whatever its width: a few bytes must not become thousands.
     fn go_to(&mut self, column: usize) {
         if column > self.letters.len() {
             self.letters.push(' ');

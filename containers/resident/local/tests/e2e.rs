@@ -416,9 +416,9 @@ fn soak_of_a_local_resident_is_flat() {
     world.onboard();
     world.warm();
     let watched = Watched { pid: std::process::id(), folder: world.folder.path().to_owned(), history: &[] };
-    let mut soak = Soak::new(watched, UNITS);
+    let mut soak = Soak::new(watched, UNITS, |name| std::env::var(name).ok());
     let database = NativeSql::open(&world.data().join("acme/app/state.sqlite3")).unwrap();
-    for _ in 0..Soak::rounds() {
+    for _ in 0..soak.rounds() {
         for _ in 0..soak.units() {
             // Always the same thread, because one is bound for life.
             let thread = "load:1";

@@ -70,8 +70,9 @@ impl Places {
         open_beneath(root, rest).context(path)
     }
 
-    /// Opens the folder of a command. Its owner gets the rights back that an earlier command removed, without which no
-    /// command could start there. A link anywhere in its path is refused.
+    /// Opens the folder of a command.
+    /// Its owner gets the rights back that an earlier command removed, without which no command could start there. A link
+    /// anywhere in its path is refused.
     pub(crate) fn open_usable_dir(&self, path: &str) -> Result<OwnedFd> {
         let (base, rest) = self.split(path)?;
         let root = if base == self.root { &self.root_fd } else { &self.homes_fd };

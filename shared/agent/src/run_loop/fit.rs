@@ -136,7 +136,7 @@ impl Loop {
         }
     }
 
-    /// Repeats a call that was rejected for an image or a document, without the newest ones, and finally without any.
+    /// Repeats a call that was rejected for a file, without the newest ones, and finally without any.
     pub(super) fn file_rejected(&mut self, reason: String, now: UnixMillis) -> Vec<Action> {
         if self.purpose == Purpose::Compact {
             return self.not_summed_up(now);

@@ -63,16 +63,6 @@ impl<S: Sql> Store<S> for MemoryStore<S> {
         }
     }
 
-    /// A write may be one of records that are all rejected.
-    fn is_filled_by(_verb: MemoryVerb) -> bool {
-        false
-    }
-
-    /// A record's row stays, so a scope without any has never had one.
-    fn is_empty(&self) -> Result<bool, SqlError> {
-        Ok(self.sql.query("SELECT 1 FROM memory_records LIMIT 1", &[])?.is_empty())
-    }
-
     fn sweep(&self, now: UnixMillis) -> Result<i64, SqlError> {
         let before = now.saturating_sub(RETIRED_MAX_AGE_MS);
         let purged = self.sql.query(PURGE, &[Value::from(before), Value::from(MAX_SWEPT)])?;

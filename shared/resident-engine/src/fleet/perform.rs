@@ -157,14 +157,13 @@ async fn reconfigure(
     request: ReconfigureRequest,
 ) -> Result<Reply, Error> {
     let record = request.apply(before, fleet.now())?;
-    if record == *before {
-        // The values in force: nothing to record.
-        return Reply::ok(&ReconfigureAnswer { resource: record.resource.clone(), record });
+    if record != *before {
+        let update = RegistryCall::Update { record: Box::new(record.clone()) };
+        if let RegistryReply::Refused { status, body } = fleet.registry(update).await? {
+            return Ok(Reply { status, body });
+        }
     }
-    let update = RegistryCall::Update { record: Box::new(record.clone()) };
-    if let RegistryReply::Refused { status, body } = fleet.registry(update).await? {
-        return Ok(Reply { status, body });
-    }
+    // Also for the values in force: the object may have missed an earlier call.
     let call = Call::Reconfigure { record: Box::new(record.clone()) };
     let reply = fleet.resident(&record.resource, call).await?;
     match reply.status {
@@ -226,7 +225,7 @@ async fn set_overrides(fleet: &impl Fleet, overrides: TestOverrides) -> Result<R
         "op": "set-test-overrides",
         "cap": cap,
         "capDefault": ars_resident::registry::RESIDENTS_MAX,
-        "floorS": floor_s,
+        "floorS": floor_s.map(|seconds| i64::from(seconds).min(REFRESH_INTERVAL_MS / 1_000)),
         "floorDefaultS": REFRESH_INTERVAL_MS / 1_000,
         "override": stored,
     }))

@@ -160,12 +160,14 @@ impl Reply {
 }
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
-    /// Answers a call whose caller stays. An error is a reply too; a fault is one of status 500 without internals.
+    /// Answers a call whose caller stays.
+    /// An error is a reply too; a fault is one of status 500 without internals.
     pub async fn answer(self: &Rc<Self>, call: Call) -> Reply {
         self.answer_while(call, pending()).await
     }
 
-    /// Answers a call. `left` is ready once the caller has left, which ends a command; any other call runs to its end.
+    /// Answers a call.
+    /// `left` is ready once the caller has left, which ends a command; any other call runs to its end.
     pub async fn answer_while(
         self: &Rc<Self>,
         call: Call,
@@ -208,7 +210,8 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         }
     }
 
-    /// Returns the refusal of an error. That of a busy mirror has the state, in which the mirror may be used for long.
+    /// Returns the refusal of an error.
+    /// That of a busy mirror has the state, in which the mirror may be used for long.
     fn explained(&self, error: Error) -> Refusal {
         let refusal = error.into_refusal();
         match self.state() {

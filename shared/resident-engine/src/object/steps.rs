@@ -1,5 +1,6 @@
 //! The steps of one request: their trace, their wait for the lock of the mirror, and their failures.
 
+use std::cell::Cell;
 use std::pin::pin;
 use std::rc::Rc;
 
@@ -96,11 +97,7 @@ impl<'a, S: Sql + 'static, H: Host> Steps<'a, S, H> {
             let fed = self.engine.feed(Input::CheckpointMade).await;
             fed.map_err(|fault| StepError::Host(fault.to_string()))?;
         }
-        end.result.map_err(|failure| match failure.kind {
-            // The engine cancels steps of cycles, and of callers who left. Here the daemon ended with its container.
-            FailureKind::Cancelled => StepError::Replaced,
-            _ => StepError::Step { step: name, failure: Box::new(failure) },
-        })
+        end.result.map_err(|failure| StepError::Step { step: name, failure: Box::new(failure) })
     }
 
     /// Performs a step without input, and cancels it once `left` is ready.
@@ -112,8 +109,10 @@ impl<'a, S: Sql + 'static, H: Host> Steps<'a, S, H> {
         left: impl Future<Output = ()>,
     ) -> Result<Answer, StepError> {
         let (engine, job) = (self.engine, self.job);
+        let has_left = Cell::new(false);
         let cancellation = async {
             left.await;
+            has_left.set(true);
             // A cancellation that overtook its step, or that was lost, has no effect.
             loop {
                 drop(engine.host.cancel(job).await);
@@ -121,6 +120,7 @@ impl<'a, S: Sql + 'static, H: Host> Steps<'a, S, H> {
             }
         };
         match select(pin!(self.run(step, StepInput::None)), pin!(cancellation)).await {
+            Either::Left((Err(_), _)) if has_left.get() => Err(StepError::Host("the caller left".into())),
             Either::Left((result, _)) => result,
             Either::Right((never, _)) => never,
         }
@@ -187,6 +187,10 @@ impl StepError {
             Self::Host(text) => Refusal::new(token, &text),
             Self::Step { failure, .. } if failure.kind == FailureKind::LockTimeout => {
                 Refusal::new(Token::MirrorBusy, "another operation uses the mirror; repeat the request")
+            }
+            // The engine cancels steps of cycles, and of callers who left. Here the daemon ended with its container.
+            Self::Step { failure, .. } if failure.kind == FailureKind::Cancelled => {
+                Refusal::new(Token::RuntimeReplaced, "the container ended")
             }
             Self::Step { step, failure } if failure.kind == FailureKind::Exhausted => {
                 let text = format!("the container is short of resources at {step}; repeat the request");

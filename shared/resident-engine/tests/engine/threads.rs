@@ -68,6 +68,8 @@ fn attach_fetches_when_the_override_calls_the_mirror_stale() {
     let mut world = World::warm();
     world.platform.borrow_mut().branches.insert("main".into(), sha(8));
     assert_ne!(world.attach("load:1", main_ref())["sha"], json!(sha(8)));
+    // The mirror is older than the override allows.
+    world.platform.borrow_mut().now += 1;
     let mut call = attach_call("load:2", &main_ref());
     let Call::Attach { stale_after_s, .. } = &mut call else { unreachable!("an attach") };
     *stale_after_s = Some(0);

@@ -168,7 +168,8 @@ impl SimHost {
 }
 
 impl SimHost {
-    /// Waits for the end of a command: `hang` ends with its processes or its job, `sleep` after its milliseconds.
+    /// Waits for the end of a command.
+    /// `hang` ends with its processes or its job, `sleep` after its milliseconds.
     async fn wait_for(&self, command: &str, user: &str, job: Job) -> Result<(), HostError> {
         let running = || self.0.borrow().container.as_ref().map(|container| container.id.clone());
         let started = running();

@@ -1,4 +1,5 @@
-//! Extends the owner's lease from the store's clock: `{ ok, stop, phase, stopActor? }`, with any stop request.
+//! Extends the owner's lease from the store's clock.
+//! The answer, `{ ok, stop, phase, stopActor? }`, has any stop request.
 
 use ars_sql::{Sql, Value};
 use ars_store::StoreFailure;

@@ -23,8 +23,10 @@ impl<S: Sql> RunStore<S> {
         let mode = body.get("mode").and_then(Json::as_str).and_then(StopMode::parse);
         let mode = mode.ok_or_else(|| Refusal::field("mode", "must be soft or hard"))?;
         let actor = body.get("actor").filter(|actor| !actor.is_null()).map(actor).transpose()?;
-        let statement = "UPDATE live_runs SET stop = ?2, stop_actor = ?4 WHERE run_id = ?1 \
-                         RETURNING lease_until > ?3";
+        // A repetition without an actor, such as that of an older bot, keeps the first one.
+        let statement = "UPDATE live_runs SET stop = ?2, \
+                         stop_actor = CASE WHEN stop IS ?2 THEN coalesce(?4, stop_actor) ELSE ?4 END \
+                         WHERE run_id = ?1 RETURNING lease_until > ?3";
         let actor = actor.map_or(Value::Null, Value::from);
         let params = [Value::from(id.as_str()), Value::from(mode.as_str()), Value::from(now), actor];
         Ok(match self.sql().query(statement, &params)?.first() {

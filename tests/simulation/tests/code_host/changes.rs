@@ -95,7 +95,7 @@ async fn failed_and_hidden_results_are_no_success() {
     assert!(body.contains("- test failed: `make test`") && !body.contains("| cat"), "{body}");
 }
 
-/// The commits and their description would have every reader of the public repository as their audience.
+/// Every reader of the public repository would read the commits and their description.
 #[tokio::test]
 async fn text_of_a_private_repository_is_not_pushed_in_public() {
     for (is_public, is_pushed) in [(false, true), (true, false)] {

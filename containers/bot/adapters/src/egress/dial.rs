@@ -106,7 +106,9 @@ async fn through(
     if via.uri.scheme_str() != Some("http") {
         return Err(failed("is no `http://` address, which commands need".into()));
     }
-    let place = (via.uri.host().unwrap_or_default(), via.uri.port_u16().unwrap_or(PROXY_PORT));
+    // An address of IPv6 has brackets in a URI.
+    let host = via.uri.host().unwrap_or_default().trim_matches(['[', ']']);
+    let place = (host, via.uri.port_u16().unwrap_or(PROXY_PORT));
     // The operator chose the proxy, so its address is not checked.
     let stream =
         TcpStream::connect(place).await.map_err(|error| failed(format!("is not reached: {error}")))?;

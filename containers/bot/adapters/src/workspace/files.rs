@@ -47,7 +47,7 @@ impl Files {
         &self.dir
     }
 
-    /// Returns whether the owner may read, change and enter the tree's folder and those that git always needs.
+    /// Returns whether the owner has its rights in the tree's folder and those that git always needs.
     pub(super) fn are_usable(&self) -> bool {
         let has_rights = |mode: u32| mode & OWNERS_RIGHTS == OWNERS_RIGHTS;
         let own = self.dir.dir_metadata().is_ok_and(|tree| has_rights(tree.permissions().mode()));

@@ -153,8 +153,9 @@ impl Git<'_> {
         self.run_with(program, None, limits).await
     }
 
-    /// Runs a call that reads all files of the tree. Git skips folders that it may not read, so the owner's rights in the
-    /// tree are restored if there are any, and the call runs again.
+    /// Runs a call that reads all files of the tree.
+    /// Git skips folders that it may not read. If there are any, the owner's rights in the tree are restored, and the
+    /// call runs again.
     pub(super) async fn run_on_all(
         &self,
         call: impl Fn() -> Program,

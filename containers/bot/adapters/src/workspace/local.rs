@@ -35,6 +35,10 @@ use crate::{
     sandbox::RunGroup,
 };
 
+/// The answer when the rights in a tree cannot be restored.
+const UNUSABLE: &str =
+    "the owner has no rights in the folder of the tree or of git, and they cannot be given back";
+
 /// A tree, the home of its commands, and its origin.
 pub(super) struct LocalWorkspace {
     pub(super) programs: Arc<Programs>,
@@ -120,10 +124,6 @@ impl LocalWorkspace {
         done.unwrap_or_else(|_| Err(WorkspaceError::Infra("a file operation broke off".into())))
     }
 }
-
-/// The answer when the rights in a tree cannot be restored.
-const UNUSABLE: &str =
-    "the owner has no rights in the folder of the tree or of git, and they cannot be given back";
 
 #[async_trait]
 impl Workspace for LocalWorkspace {

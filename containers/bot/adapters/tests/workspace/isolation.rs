@@ -10,7 +10,8 @@ async fn command_environment_is_built_from_scratch() {
     let output = must(&*workspace, "env -u SHLVL -u _ -u OLDPWD").await;
     let names: BTreeSet<_> = output.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
     let expected = "ALL_PROXY GIT_AUTHOR_EMAIL GIT_AUTHOR_NAME GIT_CEILING_DIRECTORIES GIT_COMMITTER_EMAIL \
-        GIT_COMMITTER_NAME GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_NOSYSTEM GIT_CONFIG_VALUE_0 GIT_TERMINAL_PROMPT HOME HTTPS_PROXY HTTP_PROXY LANG \
+        GIT_COMMITTER_NAME GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_NOSYSTEM GIT_CONFIG_VALUE_0 \
+        GIT_TERMINAL_PROMPT HOME HTTPS_PROXY HTTP_PROXY LANG \
         NODE_USE_ENV_PROXY NO_PROXY PATH PWD TERM TMPDIR all_proxy http_proxy https_proxy no_proxy \
         npm_config_https_proxy npm_config_noproxy npm_config_proxy";
     assert_eq!(names, expected.split(' ').collect());

@@ -183,8 +183,11 @@ impl Commands {
     }
 
     /// Returns the failure of a command that the caller's surface does not have.
+    /// Only who may call it learns what turns it on.
     fn missing(&self, caller: &Caller, id: &str) -> Failure {
-        self.registry().get_off(id, caller.surface).map_or_else(Failure::unknown, Failure::off)
+        let off = self.registry().get_off(id, caller.surface);
+        let off = off.filter(|definition| authorize(&self.known(caller), definition, None).is_ok());
+        off.map_or_else(Failure::unknown, Failure::off)
     }
 
     fn visible(&self, caller: &Caller, id: &str) -> Result<&'static Entry, Failure> {

@@ -94,9 +94,11 @@ impl<'a> Steering<'a> {
                 if !occupant.mailbox.is_closed() {
                     return Err(refusal.into());
                 }
-                // The run has answered, and the thread is free in a moment.
-                occupant.released().await;
-                continue;
+                // The run has answered, and the thread is free in a moment, unless the store is down.
+                match timeout(CLAIM_TIMEOUT, occupant.released()).await {
+                    Ok(()) => continue,
+                    Err(_) => return Err(refusal.into()),
+                }
             }
             // One note for all attempts: copies of a message are recognized by their delivery id.
             let note =

@@ -29,7 +29,14 @@ async fn add_onboarded(known: &mut KnownCommands, workspace: &dyn Workspace, res
     let is_this = |resource: &str| resource.split_once(':').is_some_and(|(_, slug)| slug == repository);
     let row = listed.residents.into_iter().find(|row| is_this(row.record.resource.as_str()));
     for (name, command) in row.into_iter().flat_map(|row| row.record.commands) {
-        known.add(name.as_str(), command.as_str());
+        add(known, name.as_str(), command.as_str());
+    }
+}
+
+/// Adds a command, unless it only stands for a missing one.
+fn add(known: &mut KnownCommands, name: &str, command: &str) {
+    if command != NO_TEST {
+        known.add(name, command);
     }
 }
 
@@ -50,10 +57,8 @@ async fn add_detected(known: &mut KnownCommands, workspace: &dyn Workspace) {
         files.insert(name.to_owned(), content);
     }
     let detection = detect(&files);
-    if detection.test != NO_TEST {
-        known.add("test", &detection.test);
-    }
-    known.add("build", &detection.build);
+    add(known, "test", &detection.test);
+    add(known, "build", &detection.build);
 }
 
 async fn answer(workspace: &dyn Workspace, arguments: &[&str], limit: usize) -> Option<String> {

@@ -11,7 +11,7 @@ use ars_types::RepoSlug;
 use super::access::{CodeHostAccess, within};
 use crate::{ToolContext, ToolOutput};
 
-/// Returns the private repository whose text everyone would read in `target`, if there is one among `sources`.
+/// Returns the private repository among `sources` whose text everyone would read in `target`.
 /// A source that the host does not describe counts as private.
 ///
 /// # Errors

@@ -96,7 +96,7 @@ fn target(tree: &Dir, path: &Path) -> Result<PathBuf> {
                         folder.components().filter(is_name).chain([Component::Normal(name)]).collect()
                     }
                     // Its folders are missing too. Those of a link may lead upwards.
-                    _ if linked == path => linked,
+                    _ if linked == path => below_existing(tree, path)?,
                     _ => return Err(invalid("the link leads to a folder that does not exist")),
                 }
             }
@@ -109,6 +109,17 @@ fn target(tree: &Dir, path: &Path) -> Result<PathBuf> {
         return Ok(found);
     }
     Err(invalid("too many links lead to the file"))
+}
+
+/// Returns a path with the links of its existing folders followed.
+fn below_existing(tree: &Dir, path: &Path) -> Result<PathBuf> {
+    let existing = path.ancestors().skip(1).find_map(|folder| {
+        let found = tree.canonicalize(Path::new(".").join(folder)).ok()?;
+        Some((found, path.strip_prefix(folder).ok()?))
+    });
+    let (folder, rest) = existing.ok_or_else(|| invalid("the path leads out of the tree"))?;
+    let is_name = |part: &Component<'_>| matches!(part, Component::Normal(_));
+    Ok(folder.components().filter(is_name).chain(rest.components()).collect())
 }
 
 /// Writes a file in a tree by a rename.
@@ -183,6 +194,7 @@ mod tests {
             ("link", "again"),
             ("../docs/new", "docs/dangling"),
             ("docs/.git/config", "gits"),
+            ("docs/.git", "git"),
             ("/etc/passwd", "outside"),
             ("loop", "loop"),
         ] {
@@ -198,7 +210,7 @@ mod tests {
         ] {
             assert_eq!(target(&tree, Path::new(name)).unwrap(), Path::new(expected), "{name}");
         }
-        for name in ["gits", "outside", "loop"] {
+        for name in ["gits", "git/new/file", "outside", "loop"] {
             assert_eq!(target(&tree, Path::new(name)).unwrap_err().kind, FailureKind::Invalid, "{name}");
         }
     }

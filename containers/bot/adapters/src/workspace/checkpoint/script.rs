@@ -2,9 +2,9 @@
 //!
 //! Each runs once in the sandbox, because a sandbox costs more than a call of git.
 //!
-//! Names of files are quoted by git, so that they are text on one line whatever their bytes are.
 //! They are constant text. Paths and names are arguments. Git has the mirror's settings, which are none, and writes
-//! into a quarantine: the tree and the mirror are read only.
+//! into a quarantine: the tree and the mirror are read only. Git quotes names of files, so that each is text on one line
+//! whatever its bytes are.
 
 /// The exit code of a script if git may not read a file or folder of the tree.
 pub(super) const DENIED: i32 = 89;

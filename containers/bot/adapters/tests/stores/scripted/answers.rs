@@ -49,7 +49,7 @@ async fn ask_everything(status: u16, text: &str) -> Vec<(&'static str, Result<()
         |client| Ledger::append(client, &owner, &[]),
         |client| Ledger::finishing(client, &owner),
         |client| Ledger::finish(client, &owner, &whole),
-        |client| Ledger::stop(client, id, StopMode::Hard),
+        |client| Ledger::stop(client, id, StopMode::Hard, None),
         |client| Ledger::handoff(client, &generation, &[]),
         |client| Ledger::reclaim(client, &generation, LEASE_MS, None, &[]),
         |client| Ledger::live_events(client, id, 0),

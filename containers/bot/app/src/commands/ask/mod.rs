@@ -1,4 +1,4 @@
-//! `ars ask`: one request, here and now, on the embedded store.
+//! `ars ask`: one request, here and now, on the configured stores.
 
 mod command;
 mod report;

@@ -24,7 +24,7 @@ pub struct Invocation {
     pub(super) words: Vec<String>,
     /// Whether the output is printed as JSON.
     pub(super) json: bool,
-    /// Address of the service, or `None` for the embedded store.
+    /// Address of the service, or `None` for the configured stores.
     pub(super) server: Option<String>,
     /// Data directory and configuration.
     pub(super) setup: Setup,

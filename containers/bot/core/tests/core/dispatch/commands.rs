@@ -102,10 +102,13 @@ async fn operation_in_prose_is_for_the_model() {
 }
 
 #[tokio::test]
-async fn absent_command_is_for_the_model() {
+async fn command_whose_part_is_off_is_no_run() {
     let world = world(vec![Move::Say("prose")]);
-    let io = say(&world, command("memory forget mem:user:http:ann:1")).await;
-    assert_eq!(io.said(), ["prose"]);
+    let [reply] = &say(&world, command("memory forget mem:user:http:ann:1")).await.said()[..] else {
+        panic!("one reply")
+    };
+    assert!(reply.starts_with("⚠️ `memory forget`: memory is off: set memory.enabled = true"), "{reply}");
+    assert!(world.records().is_empty(), "no model was asked");
 }
 
 #[tokio::test]

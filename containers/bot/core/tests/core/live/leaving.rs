@@ -136,7 +136,8 @@ async fn rejected_claim_rejects_the_request() {
     assert_eq!(super::say(&world, "again").await.said(), ["hi"]);
 }
 
-/// The run keeps its thread until its record is written, which takes longer than a caller needs for its next request.
+/// The run keeps its thread until its record is written.
+/// That takes longer than a caller needs for its next request.
 #[tokio::test(start_paused = true)]
 async fn request_for_another_agent_may_follow_the_answer_at_once() {
     let ledger = Arc::new(ScriptedLedger::default());
