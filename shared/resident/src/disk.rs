@@ -58,23 +58,22 @@ pub struct Parts {
     pub other: Option<u64>,
 }
 
+impl Parts {
+    /// Returns the space of the resident itself.
+    /// The disk may have other contents, on a shared machine above all.
+    fn own_kib(&self) -> u64 {
+        let Self { mirror, deps, checkout, threads, homes, other: _ } = self;
+        let all = [mirror, deps, checkout].into_iter().chain(threads.values()).chain(homes.values());
+        all.copied().flatten().fold(0, u64::saturating_add)
+    }
+}
+
 impl Sample {
     /// Makes a sample. Everything that is in no part counts as other.
     pub fn new(at: UnixMillis, total_kib: u64, free_kib: u64, parts: Parts) -> Self {
         let used_kib = total_kib.saturating_sub(free_kib);
-        let named = [parts.mirror, parts.deps, parts.checkout];
-        let all = named.iter().chain(parts.threads.values()).chain(parts.homes.values());
-        let sum = all.copied().flatten().fold(0, u64::saturating_add);
-        let parts = Parts { other: Some(used_kib.saturating_sub(sum)), ..parts };
+        let parts = Parts { other: Some(used_kib.saturating_sub(parts.own_kib())), ..parts };
         Self { at, total_kib, used_kib, free_kib, parts }
-    }
-
-    /// Returns the space of the resident itself.
-    /// The disk may have other contents, on a shared machine above all.
-    pub fn own_kib(&self) -> u64 {
-        let Parts { mirror, deps, checkout, threads, homes, other: _ } = &self.parts;
-        let all = [mirror, deps, checkout].into_iter().chain(threads.values()).chain(homes.values());
-        all.copied().flatten().fold(0, u64::saturating_add)
     }
 
     /// Returns the space that must stay free: room to stage a snapshot, and a floor.
@@ -129,7 +128,7 @@ pub fn headroom(sample: &Sample, budget_mb: Option<u64>) -> Option<u64> {
 
 /// Returns what the resident itself has not used of its budget.
 fn left_kib(sample: &Sample, budget_mb: u64) -> u64 {
-    budget_mb.saturating_mul(1024).saturating_sub(sample.own_kib())
+    budget_mb.saturating_mul(1024).saturating_sub(sample.parts.own_kib())
 }
 
 /// The space on which an attach is decided.

@@ -64,19 +64,21 @@ impl Places {
 
     /// Opens a folder. A link anywhere in its path is refused.
     pub(crate) fn open_dir(&self, path: &str) -> Result<OwnedFd> {
+        self.open_as(path, OFlags::RDONLY)
+    }
+
+    fn open_as(&self, path: &str, flags: OFlags) -> Result<OwnedFd> {
         let (base, rest) = self.split(path)?;
         let root = if base == self.root { &self.root_fd } else { &self.homes_fd };
         let rest = if rest.as_os_str().is_empty() { Path::new(".") } else { &rest };
-        open_beneath(root, rest).context(path)
+        open_with(root, rest, flags).context(path)
     }
 
     /// Opens the folder of a command.
     /// Its owner gets the rights back that an earlier command removed, without which no command could start there. A link
     /// anywhere in its path is refused.
     pub(crate) fn open_usable_dir(&self, path: &str) -> Result<OwnedFd> {
-        let (base, rest) = self.split(path)?;
-        let root = if base == self.root { &self.root_fd } else { &self.homes_fd };
-        let folder = open_with(root, &rest, OFlags::PATH).context(path)?;
+        let folder = self.open_as(path, OFlags::PATH)?;
         let mode = fstat(&folder).context(path)?.st_mode;
         if mode & Mode::RWXU.bits() != Mode::RWXU.bits() {
             // A mode cannot be set by a descriptor that only names the folder.
