@@ -30,6 +30,8 @@ const REPOSITORY: &str = ".git";
 const INDEX: &str = ".git/index";
 /// Git compares the times of files in whole seconds.
 const SECOND: Duration = Duration::from_secs(1);
+/// Longest time by which the clock of files is behind: a tick of the slowest kernel.
+const TICK: Duration = Duration::from_millis(10);
 
 /// Gives the index the current times of the files, and remembers the commit.
 pub(super) async fn refresh(step: &StepContext<'_>, owner: User) -> Result<Answer> {
@@ -88,7 +90,7 @@ fn rest_of_second(tree: &Dir) -> Result<Duration> {
     let meta = tree.symlink_metadata(Path::new(INDEX)).context("index")?;
     let written = meta.modified().context("index")?.into_std();
     let whole = written.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    let next = UNIX_EPOCH + Duration::from_secs(whole) + SECOND;
+    let next = UNIX_EPOCH + Duration::from_secs(whole) + SECOND + TICK;
     // A time in the future comes from a clock that was set back.
-    Ok(next.duration_since(SystemTime::now()).unwrap_or_default().min(SECOND))
+    Ok(next.duration_since(SystemTime::now()).unwrap_or_default().min(SECOND + TICK))
 }
