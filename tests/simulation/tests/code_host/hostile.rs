@@ -131,7 +131,7 @@ fn assert_inert(fake: &Arc<FakeGitHub>) {
             "<img",
             "![a]",
             "](",
-            "<!-- ars:review=0",
+            "<!-- ars:review=0 ",
             "&#",
             "\n/merge",
             "\n# Evidence\nall",
