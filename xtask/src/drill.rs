@@ -35,19 +35,29 @@ pub struct Soak {
 pub enum Part {
     /// Attach, write, read, exec and detach on a resident of this machine
     Resident,
+    /// The same on a resident in a container, behind the resident Worker
+    Container,
     /// Short runs of a bot, with viewers of their streams
     Runs,
+    /// Requests of short runs to the state Worker
+    State,
 }
 
 impl Part {
-    const ALL: [Self; 2] = [Self::Resident, Self::Runs];
+    const ALL: [Self; 4] = [Self::Resident, Self::Container, Self::Runs, Self::State];
 
     /// Returns the package, its test target, the test, and the units of a round.
-    /// In 50 rounds these are 10,000 calls on a resident, and 5,000 runs.
+    /// In 50 rounds these are 10,000 calls on each resident, 5,000 runs, and 50,000 requests.
     const fn test(self) -> [&'static str; 4] {
         match self {
             Self::Resident => ["ars-resident-local", "e2e", "soak_of_a_local_resident_is_flat", "40"],
+            Self::Container => {
+                ["ars-tests-residents", "residents", "soak::soak_of_a_resident_in_a_container_is_flat", "40"]
+            }
             Self::Runs => ["ars", "cli", "soak::soak_of_runs_and_viewers_is_flat", "100"],
+            Self::State => {
+                ["ars-tests-workerd", "state_worker", "soak::soak_of_the_state_worker_is_flat", "100"]
+            }
         }
     }
 }
@@ -80,7 +90,9 @@ mod tests {
     fn tests_of_the_parts_exist() {
         let sources = [
             include_str!("../../containers/resident/local/tests/e2e.rs"),
+            include_str!("../../tests/residents/tests/residents/soak.rs"),
             include_str!("../../containers/bot/app/tests/cli/soak.rs"),
+            include_str!("../../tests/workerd/tests/state_worker/soak.rs"),
         ];
         for (part, source) in Part::ALL.into_iter().zip(sources) {
             let [_, _, test, _] = part.test();

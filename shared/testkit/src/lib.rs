@@ -1,6 +1,6 @@
 //! Test tools: fake model vendors that validate requests like the real ones, and a fake code host.
-//! Also the state Worker in process, the ledger as a model, storage with fault injection, gauges of soak drills, a check
-//! of migrations against their folder, and the programs that a test can go without.
+//! Also the state Worker in process, the ledger as a model, storage with fault injection, gauges of soak drills, what
+//! hostile callers plant, a check of migrations against their folder, and the programs that a test can go without.
 //!
 //! Crates use this one as a dev-dependency only (the benchmark runs its example `instant_model` as a process). Each
 //! fake vendor is checked by an official client (`tests/models`).
@@ -12,6 +12,7 @@ pub mod gauges;
 pub mod github;
 pub mod ledger;
 pub mod migrations;
+pub mod subjects;
 
 mod configuration;
 mod machine;

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use ars_engine::{Container, Engine, resident_image};
+use ars_testkit::gauges::{MEMORY_SLACK_KIB, RUNTIME_MEMORY_SLACK_KIB, Watched};
 use ars_testkit::github::FakeGitHub;
 use ars_tests_workerd::{Answer, Client, TOKEN, npm, relay, resident_worker_build};
 use ars_workerd::{ResidentSetup, Settings, Workerd, resident_settings};
@@ -137,6 +138,28 @@ impl World {
     pub fn running(&self) -> Vec<Container> {
         let listed = self.engine.containers_named(&self.containers).expect("a list of containers");
         listed.into_iter().filter(|found| found.running).collect()
+    }
+
+    /// Returns what a soak drill watches: the daemon with its disk, and the runtime with its data.
+    pub fn watched(&self) -> [Watched; 2] {
+        let [container] = &self.running()[..] else { panic!("not one container: {:?}", self.running()) };
+        let inspected = self.engine.inspect(&container.id).expect("a description");
+        let first = inspected["State"]["Pid"].as_u64().expect("a process");
+        // The first process of the container only reaps.
+        let children = std::fs::read_to_string(format!("/proc/{first}/task/{first}/children"));
+        let daemon = children.expect("children").trim().parse().expect("one child");
+        let workspace = PathBuf::from(format!("/proc/{daemon}/root/workspace"));
+        let worker = self.worker.as_ref().expect("running").pid();
+        [
+            Watched { pid: daemon, folder: workspace, history: &[], memory_slack_kib: MEMORY_SLACK_KIB },
+            Watched {
+                pid: worker,
+                folder: self.settings.data_dir.clone(),
+                // The log, and archives, which have a bound of their own.
+                history: &["workerd", "buckets"],
+                memory_slack_kib: RUNTIME_MEMORY_SLACK_KIB,
+            },
+        ]
     }
 
     /// Removes every container with its disk, as a platform that replaces a machine does.

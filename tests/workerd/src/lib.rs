@@ -98,6 +98,16 @@ impl Running {
         self.settings.data_dir.join("objects").join(format!("{}-{class}", self.settings.wrangler.name))
     }
 
+    /// Returns the number of its process.
+    pub fn pid(&self) -> u32 {
+        self.workerd.as_ref().expect("running").pid()
+    }
+
+    /// Returns the folder of its data.
+    pub fn data_dir(&self) -> &Path {
+        &self.settings.data_dir
+    }
+
     /// Where its modules are.
     pub fn modules(&self) -> &Path {
         &self.settings.modules

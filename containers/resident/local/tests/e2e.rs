@@ -17,7 +17,7 @@ use ars_resident_local::{LocalResidents, Settings};
 use ars_resident_testkit::Unconfined;
 use ars_sql::Sql as _;
 use ars_sql_native::NativeSql;
-use ars_testkit::gauges::{Soak, Watched};
+use ars_testkit::gauges::{MEMORY_SLACK_KIB, Soak, Watched};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -415,7 +415,12 @@ fn soak_of_a_local_resident_is_flat() {
     let world = World::new();
     world.onboard();
     world.warm();
-    let watched = Watched { pid: std::process::id(), folder: world.folder.path().to_owned(), history: &[] };
+    let watched = Watched {
+        pid: std::process::id(),
+        folder: world.folder.path().to_owned(),
+        history: &[],
+        memory_slack_kib: MEMORY_SLACK_KIB,
+    };
     let mut soak = Soak::new(watched, UNITS, |name| std::env::var(name).ok());
     let database = NativeSql::open(&world.data().join("acme/app/state.sqlite3")).unwrap();
     for _ in 0..soak.rounds() {

@@ -3,3 +3,5 @@
 //! Not here: the decisions (`shared/resident`) and each step of the daemon (`containers/resident/sandboxd`).
 
 mod life;
+mod soak;
+mod subjects;

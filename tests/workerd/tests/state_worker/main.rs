@@ -9,4 +9,5 @@ mod large;
 mod ledger;
 mod records;
 mod size;
+mod soak;
 mod sweep;

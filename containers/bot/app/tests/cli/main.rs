@@ -18,6 +18,7 @@ mod residents;
 mod serve;
 mod shutdown;
 mod soak;
+mod subjects;
 mod support;
 mod surface;
 mod tree_folder;

@@ -25,14 +25,14 @@ const SECOND: &str = "echo $((4321 * 8765)) > second.txt";
 const SECOND_RESULT: &str = "37873565";
 
 /// Writes a configuration with a repository and these further settings.
-fn configured(machine: &Machine, settings: &str) -> PathBuf {
+pub(crate) fn configured(machine: &Machine, settings: &str) -> PathBuf {
     let project = machine.project();
     let config = format!("[[repositories]]\nname = \"acme/app\"\norigin = {project:?}\n{settings}");
     machine.file("ars.toml", &config)
 }
 
 /// Starts a server with a configuration.
-async fn server(machine: &Machine, fake: &FakeAnthropic, config: &Path) -> Server {
+pub(crate) async fn server(machine: &Machine, fake: &FakeAnthropic, config: &Path) -> Server {
     let arguments = [&SERVE[..], &["--config", config.to_str().unwrap()]].concat();
     Server::start(&mut machine.ars_with(&fake.url(), &arguments)).await
 }
@@ -52,7 +52,7 @@ async fn run(machine: &Machine, server: &Server, thread: &str) -> (Value, String
 
 /// Runs in new threads until one works in a resident.
 /// The first one clones, and leaves a resident behind.
-async fn run_until_resident(machine: &Machine, server: &mut Server) {
+pub(crate) async fn run_until_resident(machine: &Machine, server: &mut Server) {
     let (place, notes) = run(machine, server, "first").await;
     assert_eq!(place, "local");
     assert!(notes.contains("a resident of acme/app is being prepared"), "{notes}");

@@ -8,7 +8,7 @@ use ars_sql::Sql as _;
 use ars_sql_native::NativeSql;
 use ars_testkit::{
     FakeAnthropic, Reply,
-    gauges::{Soak, Watched},
+    gauges::{MEMORY_SLACK_KIB, Soak, Watched},
 };
 use serde_json::json;
 
@@ -54,7 +54,12 @@ async fn soak_of_runs_and_viewers_is_flat() {
     // The log of a long drill would fill the pipe.
     let ars = ars.env("SERVICE_CONFIG", config).env("TMPDIR", temporary).env("RUST_LOG", "error");
     let server = Server::start(ars).await;
-    let watched = Watched { pid: server.running.pid(), folder: machine.path(""), history: &HISTORY };
+    let watched = Watched {
+        pid: server.running.pid(),
+        folder: machine.path(""),
+        history: &HISTORY,
+        memory_slack_kib: MEMORY_SLACK_KIB,
+    };
     let mut soak = Soak::new(watched, UNITS, |name| std::env::var(name).ok());
     for round in 0..soak.rounds() {
         for unit in 0..soak.units() {

@@ -30,6 +30,8 @@ pub const TIMEOUT: Duration = Duration::from_secs(60);
 pub const CANARY: &str = "canary-7f3a9c51e2";
 /// The ingress token of [`Server::start`].
 const TOKEN: &str = "canary-7f3a9c51e2-token";
+/// The ingress token of its other subject, `bob`.
+const TOKEN_OF_BOB: &str = "canary-7f3a9c51e2-token-of-bob";
 
 /// The command line of a server on a free port.
 pub const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
@@ -345,9 +347,9 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts it with one ingress token.
+    /// Starts it with a token of `ann`, who asks, and one of `bob`.
     pub async fn start(command: &mut Command) -> Self {
-        let tokens = format!(r#"{{"{TOKEN}":{{"subject":"ann"}}}}"#);
+        let tokens = format!(r#"{{"{TOKEN}":{{"subject":"ann"}},"{TOKEN_OF_BOB}":{{"subject":"bob"}}}}"#);
         Self::start_as_is(command.env("SERVICE_INGRESS_TOKENS", tokens)).await
     }
 
@@ -365,6 +367,12 @@ impl Server {
         self.ask_later(body).await.unwrap()
     }
 
+    /// Posts a request of a subject to the ingress.
+    pub async fn ask_as(&self, subject: &str, body: &Value) -> (u16, Value) {
+        let token = if subject == "bob" { TOKEN_OF_BOB } else { TOKEN };
+        self.ask_with(token, body).await.unwrap()
+    }
+
     /// Posts a request with an idempotency key to the ingress.
     pub async fn ask_once(&self, key: &str, body: &Value) -> (u16, Value) {
         let request = self.client.post(format!("{}/ingress", self.url)).bearer_auth(TOKEN).json(body);
@@ -375,7 +383,11 @@ impl Server {
 
     /// Posts a request to the ingress in a separate task.
     pub fn ask_later(&self, body: &Value) -> JoinHandle<(u16, Value)> {
-        let request = self.client.post(format!("{}/ingress", self.url)).bearer_auth(TOKEN).json(body);
+        self.ask_with(TOKEN, body)
+    }
+
+    fn ask_with(&self, token: &str, body: &Value) -> JoinHandle<(u16, Value)> {
+        let request = self.client.post(format!("{}/ingress", self.url)).bearer_auth(token).json(body);
         tokio::spawn(async move {
             let response = timeout(TIMEOUT, request.send()).await.expect("an answer comes").unwrap();
             (response.status().as_u16(), response.json().await.unwrap())
