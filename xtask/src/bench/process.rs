@@ -17,6 +17,8 @@ pub struct Usage {
     pub delayed: Duration,
     /// CPU of the children it has waited for, to the tick (`stat`).
     pub children: Duration,
+    /// CPU of the processes below it that live, and of those that they have waited for, to the tick.
+    pub below: Duration,
 }
 
 impl Usage {
@@ -32,7 +34,8 @@ impl Usage {
             }
         }
         let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-        Ok(Self { own, delayed, children: waited_for(&stat).context("/proc/<pid>/stat")? })
+        let children = Stat::read(&stat).context("/proc/<pid>/stat")?.waited_for;
+        Ok(Self { own, delayed, children, below: below(pid)? })
     }
 
     /// Returns the usage since `earlier`.
@@ -41,6 +44,7 @@ impl Usage {
             own: self.own.saturating_sub(earlier.own),
             delayed: self.delayed.saturating_sub(earlier.delayed),
             children: self.children.saturating_sub(earlier.children),
+            below: self.below.saturating_sub(earlier.below),
         }
     }
 }
@@ -67,11 +71,42 @@ fn scheduled(schedstat: &str) -> Option<(Duration, Duration)> {
     Some((Duration::from_nanos(nanos.next()?), Duration::from_nanos(nanos.next()?)))
 }
 
-fn waited_for(stat: &str) -> Option<Duration> {
-    // cutime and cstime are fields 16 and 17; the name in field 2 may hold blanks.
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(13);
-    let ticks: u32 = fields.next()?.parse::<u32>().ok()? + fields.next()?.parse::<u32>().ok()?;
-    Some(TICK * ticks)
+/// Fields of `/proc/<pid>/stat`.
+struct Stat {
+    parent: u32,
+    own: Duration,
+    waited_for: Duration,
+}
+
+impl Stat {
+    fn read(stat: &str) -> Option<Self> {
+        // The name in field 2 may hold blanks. utime to cstime are fields 14 to 17.
+        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+        let number = |field: usize| fields.get(field)?.parse::<u32>().ok();
+        let time = |field| Some(TICK * (number(field)? + number(field + 1)?));
+        Some(Self { parent: number(1)?, own: time(11)?, waited_for: time(13)? })
+    }
+}
+
+/// Returns the CPU of the processes below a process. One that ends meanwhile is left out.
+fn below(root: u32) -> Result<Duration> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        let entry = entry?;
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        all.extend(Stat::read(&stat).map(|stat| (pid, stat)));
+    }
+    let (mut sum, mut parents) = (Duration::ZERO, vec![root]);
+    while let Some(parent) = parents.pop() {
+        for (pid, stat) in all.iter().filter(|(_, stat)| stat.parent == parent) {
+            sum += stat.own + stat.waited_for;
+            parents.push(*pid);
+        }
+    }
+    Ok(sum)
 }
 
 #[cfg(test)]
@@ -83,7 +118,8 @@ mod tests {
         let micros = Duration::from_micros;
         assert_eq!(scheduled("1500000 20000 3\n"), Some((micros(1500), micros(20))));
         let stat = "7 (a b) S 1 7 7 0 -1 0 0 0 0 0 11 12 13 14 20 0";
-        assert_eq!(waited_for(stat), Some(TICK * 27));
+        let stat = Stat::read(stat).unwrap();
+        assert_eq!((stat.parent, stat.own, stat.waited_for), (1, TICK * 23, TICK * 27));
     }
 
     #[test]
@@ -95,5 +131,11 @@ mod tests {
             sum = std::hint::black_box(sum + 1);
         }
         assert!(peak_kb(pid).unwrap() > 1000);
+        let mut busy = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        while Usage::of(pid).unwrap().since(before).below < TICK {
+            std::thread::yield_now();
+        }
+        busy.kill().unwrap();
+        busy.wait().unwrap();
     }
 }

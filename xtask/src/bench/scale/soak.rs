@@ -40,7 +40,7 @@ fn watch(bench: &Bench, looks: &[u32], before: Usage) -> Result<()> {
             "turn {turn}: {:.1} MB; since the line before {:.2} ms wall and {:.2} ms CPU a turn",
             mb(resident_kb(bench.pid())?),
             now.duration_since(last.0).as_secs_f64() * 1000.0 / f64::from(turn - done),
-            (cpu.own + cpu.children).as_secs_f64() * 1000.0 / f64::from(turn - done),
+            (cpu.own + cpu.children + cpu.below).as_secs_f64() * 1000.0 / f64::from(turn - done),
         );
         (done, last) = (turn, (now, used));
     }
