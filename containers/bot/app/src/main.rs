@@ -29,7 +29,10 @@ mod tree_folder;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use ars_bot_adapters::egress::{ENTER, enter};
+use ars_bot_adapters::{
+    egress::{ENTER, enter},
+    sandbox::{SERVE, serve},
+};
 
 use crate::{
     args::Command,
@@ -49,12 +52,20 @@ const WORKER_STACK: usize = 16 << 20;
 const NOT_STARTED: u8 = 126;
 
 fn main() -> ExitCode {
-    // In a sandbox, before anything else: this program becomes a command of an agent.
+    // In a sandbox, before anything else: this program becomes a command of an agent, or starts commands.
     let mut words = std::env::args_os().skip(1);
-    if words.next().is_some_and(|word| word == ENTER) {
-        let error = enter(&words.collect::<Vec<_>>());
-        terminal::tell(&format!("ars: the command could not be started: {error}"));
-        return ExitCode::from(NOT_STARTED);
+    let ended = match words.next() {
+        Some(word) if word == ENTER => Some(Err(enter(&words.collect::<Vec<_>>()))),
+        Some(word) if word == SERVE => Some(serve(&words.collect::<Vec<_>>())),
+        _ => None,
+    };
+    match ended {
+        Some(Ok(())) => return ExitCode::SUCCESS,
+        Some(Err(error)) => {
+            terminal::tell(&format!("ars: the command could not be started: {error}"));
+            return ExitCode::from(NOT_STARTED);
+        }
+        None => {}
     }
     // Exactly one crypto provider: with two, the first TLS call would panic.
     if rustls::crypto::aws_lc_rs::default_provider().install_default().is_err() {

@@ -38,7 +38,7 @@ pub fn enter(words: &[OsString]) -> io::Error {
 }
 
 /// Limits the processes that the kernel counts in this namespace of users. A limit is never raised.
-fn limit_processes(maximum: &OsString) -> Result<(), String> {
+pub(crate) fn limit_processes(maximum: &OsString) -> Result<(), String> {
     let maximum = maximum.to_str().and_then(|text| text.parse().ok()).ok_or("the limit is no number")?;
     let own = getrlimit(Resource::Nproc);
     let lower = |own: Option<u64>| Some(own.map_or(maximum, |own| own.min(maximum)));

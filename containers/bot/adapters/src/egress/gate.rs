@@ -3,10 +3,12 @@
 use std::{
     io,
     net::{self, Ipv4Addr},
+    os::fd::OwnedFd,
     path::PathBuf,
     sync::Arc,
 };
 
+use rustix::net::sockopt::socket_acceptconn;
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -50,8 +52,42 @@ pub(crate) enum GateKind {
 pub(crate) enum Way {
     /// A socket to which the sandbox hands its listener over.
     Socket(PathBuf),
+    /// A listener that the first program of a session hands over.
+    Session,
     /// A port of the loopback interface.
     Port(u16),
+}
+
+/// The listener for the proxies of a session's commands. It accepts connections while one of them is open.
+pub(crate) struct Line {
+    listener: net::TcpListener,
+    port: u16,
+    secret: Option<Arc<str>>,
+}
+
+impl Line {
+    /// Makes a listener on a port of this machine, with a secret.
+    pub(crate) fn on_this_machine() -> io::Result<Self> {
+        let listener = net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        listener.set_nonblocking(true)?;
+        let port = listener.local_addr()?.port();
+        Ok(Self { listener, port, secret: Some(secret()?) })
+    }
+
+    /// Takes the listener that was made in a network namespace.
+    pub(crate) fn handed_over(descriptor: OwnedFd) -> io::Result<Self> {
+        if !socket_acceptconn(&descriptor)? {
+            return Err(io::Error::other("what was handed over is no listener"));
+        }
+        let listener = net::TcpListener::from(descriptor);
+        listener.set_nonblocking(true)?;
+        Ok(Self { listener, port: PORT, secret: None })
+    }
+
+    /// Returns the port as commands reach it.
+    pub(crate) const fn port(&self) -> u16 {
+        self.port
+    }
 }
 
 /// The proxy of one command. Its connections are closed when it is dropped.
@@ -100,6 +136,18 @@ impl Gate {
                 Ok(Self { way, port, secret: Some(secret), run: of_run, _open: closed.drop_guard() })
             }
         }
+    }
+
+    /// Opens the proxy of one command of a session, on the session's way.
+    ///
+    /// Needs the runtime, on which it is served.
+    pub(crate) fn of_session(run: &Arc<RunEgress>, line: &Line) -> io::Result<Self> {
+        let closed = CancellationToken::new();
+        let listener = TcpListener::from_std(line.listener.try_clone()?)?;
+        let proxy = Proxy { run: Arc::clone(run), secret: line.secret.clone(), closed: closed.clone() };
+        tokio::spawn(proxy.supervise(listener));
+        let (port, secret, run) = (line.port, line.secret.clone(), Arc::clone(run));
+        Ok(Self { way: Way::Session, port, secret, run, _open: closed.drop_guard() })
     }
 
     /// Returns the way of the sandbox to the proxy.

@@ -26,12 +26,14 @@ mod run;
 mod tests;
 
 pub use enter::{ENTER, enter};
+
 pub use limits::CONNECTION_FILES;
 pub use policy::EgressSettings;
 pub use rule::{HostRule, RuleError};
 
 pub(crate) use decide::is_listed;
-pub(crate) use gate::{Gate, GateKind, Way};
+pub(crate) use enter::{PORT, limit_processes};
+pub(crate) use gate::{Gate, GateKind, Line, Way};
 pub(crate) use limits::MAX_REPORTED;
 pub(crate) use policy::Scope;
 pub(crate) use registries::DOCUMENTATION;

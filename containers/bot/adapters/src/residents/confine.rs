@@ -81,6 +81,7 @@ impl Confine for SandboxConfine {
             readable: place.readable.clone(),
             temporary: place.temporary.clone(),
             reach: Reach::of(gate.as_ref(), sandbox.network(), place.has_network),
+            entry: None,
             is_of_service: false,
         };
         let group = place.writable.first().and_then(|tree| self.group_of(tree));

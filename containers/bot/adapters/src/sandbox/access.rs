@@ -17,6 +17,8 @@ pub(crate) struct Access {
     pub(crate) temporary: PathBuf,
     /// Its network.
     pub(crate) reach: Reach,
+    /// A program of the service that it starts with, which it may read.
+    pub(crate) entry: Option<PathBuf>,
     /// It is the service's, and files of a tree choose no program that it starts.
     pub(crate) is_of_service: bool,
 }

@@ -7,6 +7,7 @@ use std::{
     process::{Command, Stdio},
 };
 
+use super::session::{Options, SERVE, Signals};
 use super::{
     access::{Access, Reach},
     folders::Folders,
@@ -38,6 +39,8 @@ const LIMITED: &str = "ulimit -u $0 2>/dev/null || ulimit -p $0 2>/dev/null; exe
 
 /// The place of the first program in the sandbox.
 const ENTRY: &str = "/run/ars/enter";
+/// The last options. These folders are in memory too, and the mount points of the options before are made in them.
+const LAST: [&str; 5] = ["--remount-ro", "/dev", "--remount-ro", "/", "--"];
 /// The place of the socket for its listener.
 const SOCKET: &str = "/run/ars/egress";
 
@@ -65,15 +68,69 @@ impl Bubblewrap {
     }
 }
 
+/// The folder in memory for memory that processes share.
+const SHARED_MEMORY: &str = "/dev/shm";
+
 /// The programs of the service.
 pub(super) struct Programs<'a> {
     pub(super) own: &'a Bubblewrap,
-    /// The first program in a network namespace.
+    /// The service's own program, which can be the first one in a sandbox.
     pub(super) entry: Option<&'a Path>,
+}
+
+/// Returns the arguments for a session, in which the service's program starts commands.
+pub(super) fn session_arguments(
+    programs: &Programs<'_>,
+    folders: &Folders,
+    staged: Option<&Staged>,
+    access: &Access,
+    has_scopes: bool,
+) -> Option<Vec<OsString>> {
+    let entry = programs.entry?;
+    let mut arguments = mounts(programs, folders, staged, access);
+    // The kernel ignores signals from within for the first process of a namespace.
+    arguments.push("--as-pid-1".into());
+    arguments.extend(["--ro-bind".into(), entry.into(), ENTRY.into()]);
+    arguments.extend(LAST.map(OsString::from));
+    let options = Options {
+        max_processes: Some(MAX_PROCESSES),
+        has_listener: matches!(access.reach, Reach::Proxy(_)),
+        signals: if has_scopes { Signals::Scopes } else { Signals::Namespace },
+        memory: Some(SHARED_MEMORY),
+    };
+    arguments.extend([ENTRY, SERVE].map(OsString::from));
+    arguments.extend(options.words().map(OsString::from));
+    Some(arguments)
 }
 
 /// Returns the arguments that precede a program, the path of bubblewrap first.
 pub(super) fn arguments(
+    programs: &Programs<'_>,
+    folders: &Folders,
+    staged: Option<&Staged>,
+    access: &Access,
+) -> Vec<OsString> {
+    let mut arguments = mounts(programs, folders, staged, access);
+    let socket = match &access.reach {
+        Reach::Proxy(Way::Socket(socket)) => programs.entry.map(|entry| (entry, socket)),
+        Reach::Proxy(Way::Port(_) | Way::Session) | Reach::Machine | Reach::Nothing => None,
+    };
+    if let Some((entry, socket)) = socket {
+        arguments.extend(["--ro-bind".into(), entry.into(), ENTRY.into()]);
+        arguments.extend(["--ro-bind".into(), socket.into(), SOCKET.into()]);
+    }
+    arguments.extend(LAST.map(OsString::from));
+    let maximum = MAX_PROCESSES.to_string();
+    if socket.is_some() {
+        arguments.extend([ENTRY, ENTER, SOCKET, &maximum].map(OsString::from));
+    } else if !access.is_of_service && !rustix::process::geteuid().is_root() {
+        arguments.extend(["/bin/sh", "-c", LIMITED, &maximum].map(OsString::from));
+    }
+    arguments
+}
+
+/// Returns the path of bubblewrap, and the arguments for namespaces and folders.
+fn mounts(
     programs: &Programs<'_>,
     folders: &Folders,
     staged: Option<&Staged>,
@@ -101,7 +158,7 @@ pub(super) fn arguments(
     }
     // A writable `/proc` would let a command take back that the kernel kills it first when memory runs out.
     arguments.extend(["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"].map(OsString::from));
-    arguments.extend(programs.own.memory_folder("/dev/shm"));
+    arguments.extend(programs.own.memory_folder(SHARED_MEMORY));
     // A folder of the workspace below /tmp needs mount points there, which must not be made in the private folder.
     let is_beneath_tmp = access.writable.iter().chain(&access.readable).any(|path| path.starts_with("/tmp"));
     if is_beneath_tmp {
@@ -114,23 +171,6 @@ pub(super) fn arguments(
     }
     for path in &access.writable {
         arguments.extend(["--bind".into(), path.clone().into(), path.clone().into()]);
-    }
-    let socket = match &access.reach {
-        Reach::Proxy(Way::Socket(socket)) => programs.entry.map(|entry| (entry, socket)),
-        Reach::Proxy(Way::Port(_)) | Reach::Machine | Reach::Nothing => None,
-    };
-    if let Some((entry, socket)) = socket {
-        arguments.extend(["--ro-bind".into(), entry.into(), ENTRY.into()]);
-        arguments.extend(["--ro-bind".into(), socket.into(), SOCKET.into()]);
-    }
-    // These folders are in memory too. Last, because the mount points above are made in them.
-    arguments.extend(["--remount-ro", "/dev", "--remount-ro", "/"].map(OsString::from));
-    arguments.push("--".into());
-    let maximum = MAX_PROCESSES.to_string();
-    if socket.is_some() {
-        arguments.extend([ENTRY, ENTER, SOCKET, &maximum].map(OsString::from));
-    } else if !access.is_of_service && !rustix::process::geteuid().is_root() {
-        arguments.extend(["/bin/sh", "-c", LIMITED, &maximum].map(OsString::from));
     }
     arguments
 }

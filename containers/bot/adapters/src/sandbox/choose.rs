@@ -144,6 +144,7 @@ fn run(sandbox: &Sandbox, own: &Path, other: &Path) -> io::Result<Output> {
         readable: Vec::new(),
         temporary: own.into(),
         reach,
+        entry: None,
         is_of_service: false,
     };
     let script = format!("echo x > \"$0/{MARK}\"; echo x > \"$1\"");

@@ -15,6 +15,7 @@ use super::{
     groups::{Groups, RunGroup},
     ruleset,
     ruleset::Features,
+    session::{Options, SERVE, Signals},
     staged::Staged,
 };
 
@@ -65,6 +66,11 @@ impl Sandbox {
         self.network
     }
 
+    /// Returns the service's own program, if it is known.
+    pub(crate) fn entry(&self) -> Option<PathBuf> {
+        self.entry.clone()
+    }
+
     /// Returns why stronger kinds were skipped.
     pub(crate) fn skipped(&self) -> Option<String> {
         self.skipped.clone()
@@ -111,6 +117,31 @@ impl Sandbox {
                 bubblewrap::arguments(&programs, &self.folders, self.staged.as_deref(), access)
             }
             SandboxKind::Landlock | SandboxKind::None => Vec::new(),
+        }
+    }
+
+    /// Returns the words of a session: the first program in a sandbox, which starts commands.
+    /// `None` if this kind, kernel or service can have none.
+    pub(crate) fn session_words(&self, access: &Access) -> Option<Vec<OsString>> {
+        match self.kind {
+            SandboxKind::Bubblewrap => {
+                let programs = bubblewrap::Programs { own: &self.bubblewrap, entry: self.entry.as_deref() };
+                let (folders, staged) = (&self.folders, self.staged.as_deref());
+                bubblewrap::session_arguments(&programs, folders, staged, access, self.features.scopes)
+            }
+            // Without scopes a command could signal the program that starts it.
+            SandboxKind::Landlock if self.features.scopes => {
+                let options = Options {
+                    max_processes: None,
+                    has_listener: false,
+                    signals: Signals::Domain,
+                    memory: None,
+                };
+                let words = options.words().map(OsString::from);
+                let entry = self.entry.clone()?.into_os_string();
+                Some([entry, SERVE.into()].into_iter().chain(words).collect())
+            }
+            SandboxKind::Landlock | SandboxKind::None => None,
         }
     }
 

@@ -65,15 +65,30 @@ pub(super) fn restrict_scopes() -> io::Result<()> {
     enforced(restrict())
 }
 
+/// Restricts the scopes of a thread in a domain that has rules for files, and leaves those as they are.
+pub(super) fn restrict_scopes_of_domain() -> io::Result<()> {
+    let restrict = || -> Result<RulesetStatus, RulesetError> {
+        // Beside rules for files, a domain without any refuses to move files between folders.
+        let rules = Ruleset::default()
+            .set_compatibility(CompatLevel::HardRequirement)
+            .handle_access(AccessFs::Refer)?
+            .scope(Scope::Signal | Scope::AbstractUnixSocket)?;
+        let rules = rules.create()?.add_rules(path_beneath_rules(["/"], AccessFs::Refer))?;
+        Ok(rules.restrict_self()?.ruleset)
+    };
+    enforced(restrict())
+}
+
 /// Restricts this thread to the folders and to what `access` adds.
 pub(super) fn restrict(folders: &Folders, access: &Access, features: Features) -> io::Result<()> {
     let open = |paths: &[PathBuf]| paths.iter().map(|path| open_folder(path)).collect::<io::Result<Vec<_>>>();
     let own = [open(&access.writable)?, open(&access.readable)?];
-    enforced(rules(folders, own, &access.reach, features))
+    enforced(rules(folders, &access.entry, own, &access.reach, features))
 }
 
 fn rules(
     folders: &Folders,
+    entry: &Option<PathBuf>,
     [writable, looked_into]: [Vec<OwnedFd>; 2],
     reach: &Reach,
     features: Features,
@@ -96,12 +111,13 @@ fn rules(
             // A socket that listens without an address has a port that the kernel selects anyway.
             vec![NetPort::new(*port, AccessNet::ConnectTcp), NetPort::new(ANY_PORT, AccessNet::BindTcp)]
         }
-        Reach::Proxy(Way::Socket(_)) | Reach::Machine | Reach::Nothing => Vec::new(),
+        Reach::Proxy(Way::Socket(_) | Way::Session) | Reach::Machine | Reach::Nothing => Vec::new(),
     };
     let created = rules
         .create()?
         .add_rules(ports.into_iter().map(Ok::<_, RulesetError>))?
         .add_rules(path_beneath_rules(folders.paths(), readable))?
+        .add_rules(path_beneath_rules(entry, readable))?
         .add_rules(path_beneath_rules(DEVICES, AccessFs::ReadFile | AccessFs::WriteFile))?
         .add_rules(path_beneath_rules(["/proc"], looked_at))?
         .add_rules(beneath(looked_into, looked_at))?

@@ -29,12 +29,15 @@ use super::{
     programs::Programs,
     remote::Remote,
     rights, search,
+    session::{Lent, Parts, Session},
 };
 use crate::{
     egress::{Gate, RunEgress},
     sandbox::RunGroup,
 };
 
+/// The shell of commands.
+const SHELL: &str = "bash";
 /// The answer when the rights in a tree cannot be restored.
 const UNUSABLE: &str =
     "the owner has no rights in the folder of the tree or of git, and they cannot be given back";
@@ -63,6 +66,8 @@ pub(super) struct LocalWorkspace {
     pub(super) egress: Arc<RunEgress>,
     /// The control group of the run, or of the reader, that opened the tree.
     pub(super) group: Option<Arc<RunGroup>>,
+    /// The sandbox of its commands.
+    pub(super) session: Session,
     /// Keeps the tree from being evicted.
     pub(super) in_use: InUse,
     /// Why the tree is here and not on a resident.
@@ -112,6 +117,49 @@ impl LocalWorkspace {
             true => Ok(()),
             false => Err(WorkspaceError::Refused(UNUSABLE.into())),
         }
+    }
+
+    fn parts(&self) -> Parts<'_> {
+        Parts { programs: &self.programs, place: &self.place, group: self.group.as_ref() }
+    }
+
+    /// Makes the sandbox of the run's commands ready.
+    pub(super) async fn prepare(&self) {
+        self.session.prepare(self.parts()).await;
+    }
+
+    /// Runs a command in the session of the run.
+    async fn run_in(
+        &self,
+        session: Lent<'_>,
+        request: ExecRequest<'_>,
+        output: &mut Capture,
+        cancel: &CancellationToken,
+    ) -> Result<process::Ended, WorkspaceError> {
+        let gate = session.gate(&self.egress)?;
+        let mut command = self.programs.in_session(SHELL, &self.place, gate.as_ref());
+        command.args(shell_words(request.command)).current_dir(self.place.join("tree"));
+        session.run(&command, request.timeout, output, self.group.as_ref(), cancel).await
+    }
+
+    /// Runs a command in a sandbox of its own.
+    async fn run_apart(
+        &self,
+        request: ExecRequest<'_>,
+        output: &mut Capture,
+        cancel: &CancellationToken,
+    ) -> Result<process::Ended, WorkspaceError> {
+        let gate = match self.programs.gate() {
+            Some(kind) => {
+                let opened = Gate::open(&self.egress, kind);
+                Some(opened.map_err(|error| process::infra("the egress proxy", &error))?)
+            }
+            None => None,
+        };
+        let mut program = self.programs.of_agent(SHELL, &self.place, gate.as_ref());
+        program.group.clone_from(&self.group);
+        program.command.args(shell_words(request.command)).current_dir(self.place.join("tree"));
+        process::run(program, None, request.timeout, output, None, cancel).await
     }
 
     async fn blocking<T: Send + 'static>(
@@ -226,18 +274,11 @@ impl Workspace for LocalWorkspace {
         cancel: &CancellationToken,
     ) -> Result<ExecOutcome, WorkspaceError> {
         self.be_usable().await?;
-        let gate = match self.programs.gate() {
-            Some(kind) => {
-                let opened = Gate::open(&self.egress, kind);
-                Some(opened.map_err(|error| process::infra("the egress proxy", &error))?)
-            }
-            None => None,
-        };
-        let mut program = self.programs.of_agent("bash", &self.place, gate.as_ref());
-        program.group.clone_from(&self.group);
-        program.command.args(shell_words(request.command)).current_dir(self.place.join("tree"));
         let mut output = Capture::both_ends(request.output_limit);
-        let ended = process::run(program, None, request.timeout, &mut output, None, cancel).await?;
+        let ended = match self.session.lend(self.parts()).await {
+            Some(session) => self.run_in(session, request, &mut output, cancel).await?,
+            None => self.run_apart(request, &mut output, cancel).await?,
+        };
         let (output, truncated) = output.into_text();
         let refused = self.egress.take_refused();
         let process::Ended { exit_code, timed_out, reached } = ended;

@@ -29,6 +29,7 @@ mod remote;
 mod restored;
 mod rights;
 mod search;
+mod session;
 mod start;
 mod start_point;
 mod tool;

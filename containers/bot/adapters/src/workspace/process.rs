@@ -33,11 +33,11 @@ use super::{
 };
 
 /// How long the pipe may stay open after the program has exited, and again after its group was killed.
-const LINGER: Duration = Duration::from_millis(250);
+pub(super) const LINGER: Duration = Duration::from_millis(250);
 /// The exit code of a command that timed out, as in shells.
-const TIMED_OUT: i32 = 124;
+pub(super) const TIMED_OUT: i32 = 124;
 /// The exit code of a signal is this plus its number, as in shells.
-const SIGNAL_BASE: i32 = 128;
+pub(super) const SIGNAL_BASE: i32 = 128;
 /// Bytes read at once: a pipe's usual capacity.
 const CHUNK: usize = 64 << 10;
 
@@ -123,19 +123,19 @@ pub(super) async fn run(
     }
 }
 
-enum End {
+pub(super) enum End {
     Exited,
     TimedOut,
     Cancelled,
 }
 
 /// A process group that is killed when dropped.
-struct Group {
+pub(super) struct Group {
     leader: Option<Pid>,
 }
 
 impl Group {
-    fn of(child: &Child) -> Self {
+    pub(super) fn of(child: &Child) -> Self {
         Self { leader: child.id().and_then(|id| Pid::from_raw(id.cast_signed())) }
     }
 }
@@ -162,14 +162,14 @@ async fn exited(child: &mut Child) -> io::Result<()> {
     }
 }
 
-async fn drain(mut reader: pipe::Receiver, capture: &mut Capture) {
+pub(super) async fn drain(mut reader: pipe::Receiver, capture: &mut Capture) {
     let mut chunk = vec![0; CHUNK];
     while let Ok(count @ 1..) = reader.read(&mut chunk).await {
         capture.push(&chunk[..count]);
     }
 }
 
-fn pipe() -> Result<(pipe::Receiver, io::PipeWriter), WorkspaceError> {
+pub(super) fn pipe() -> Result<(pipe::Receiver, io::PipeWriter), WorkspaceError> {
     let failed = |error: io::Error| infra("pipe", &error);
     let (reader, writer) = io::pipe().map_err(failed)?;
     let reader = pipe::Receiver::from_owned_fd(OwnedFd::from(reader)).map_err(failed)?;

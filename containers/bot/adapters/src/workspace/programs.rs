@@ -3,6 +3,7 @@
 use std::{
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
+    process::Command,
     sync::Arc,
 };
 
@@ -82,6 +83,31 @@ impl Programs {
         program
     }
 
+    /// Returns the first program of a session, or `None` if this machine can have none.
+    pub(super) fn of_session(&self, place: &Path, reach: Reach) -> Option<Program> {
+        let own = FOLDERS.map(|name| place.join(name));
+        let access = Access {
+            writable: own.into(),
+            readable: Vec::new(),
+            temporary: place.join(TEMPORARY),
+            reach,
+            entry: self.sandbox.entry(),
+            is_of_service: false,
+        };
+        let words = self.sandbox.session_words(&access)?;
+        let mut command = start::command(&words);
+        self.environment.set(&mut command, place);
+        Some(Program { command, access: Some(access), sandbox: Arc::clone(&self.sandbox), group: None })
+    }
+
+    /// Returns a command of an agent that a session starts.
+    pub(super) fn in_session(&self, program: &str, place: &Path, gate: Option<&Gate>) -> Command {
+        let mut command = Command::new(program);
+        self.environment.set(&mut command, place);
+        command.envs(gate.into_iter().flat_map(Gate::variables));
+        command
+    }
+
     /// Returns git as the service calls it in a tree, confined.
     /// The tree's configuration may name programs. `index` is one more folder that it may change.
     pub(super) fn git_inside(&self, place: &Path, index: Option<&Path>) -> Program {
@@ -135,7 +161,8 @@ impl Programs {
         let owned = |folders: &[&Path]| folders.iter().map(|folder| folder.to_path_buf()).collect::<Vec<_>>();
         let temporary = writable.first().map_or_else(|| place.to_path_buf(), |folder| folder.to_path_buf());
         let (writable, readable) = (owned(writable), owned(readable));
-        let access = Access { writable, readable, temporary, reach: Reach::Nothing, is_of_service: true };
+        let access =
+            Access { writable, readable, temporary, reach: Reach::Nothing, entry: None, is_of_service: true };
         let mut words: Vec<OsString> = self.sandbox.arguments(&access);
         words.push(program.to_owned());
         let mut command = start::command(&words);
@@ -159,6 +186,7 @@ impl Programs {
             readable: Vec::new(),
             temporary: place.join(TEMPORARY),
             reach,
+            entry: None,
             is_of_service: false,
         };
         let mut words: Vec<OsString> = self.sandbox.arguments(&access);

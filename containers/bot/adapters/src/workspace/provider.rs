@@ -35,6 +35,7 @@ use super::{
     making,
     meta::{Meta, open_tree},
     programs::Programs,
+    session::Session,
     trial,
 };
 use crate::{
@@ -409,8 +410,9 @@ impl GitWorkspaces {
             origin: meta.origin.as_deref(),
         };
         let egress = RunEgress::new(&self.settings.egress, scope, &self.logins, &self.upstream);
-        Ok(Arc::new(LocalWorkspace {
+        let workspace = Arc::new(LocalWorkspace {
             egress,
+            session: Session::default(),
             group: programs.sandbox.group_of_run(),
             programs: Arc::clone(programs),
             files: Arc::new(Files::of(place.join("tree"), tree)),
@@ -426,7 +428,17 @@ impl GitWorkspaces {
             code_host: self.logins.code_host().cloned(),
             in_use,
             note,
-        }))
+        });
+        if !matches!(request.purpose, OpenFor::View) {
+            let preparing = Arc::downgrade(&workspace);
+            // Beside the first call of the model.
+            tokio::spawn(async move {
+                if let Some(workspace) = preparing.upgrade() {
+                    workspace.prepare().await;
+                }
+            });
+        }
+        Ok(workspace)
     }
 }
 

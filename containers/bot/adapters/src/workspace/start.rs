@@ -10,6 +10,7 @@ use std::{
     ffi::OsStr,
     fs::File,
     io::{self, PipeWriter, Write as _},
+    os::{fd::OwnedFd, unix::net::UnixStream},
     process::{Command, Stdio},
     sync::{Arc, mpsc},
     thread,
@@ -65,6 +66,14 @@ pub(crate) enum Input<'a> {
     Credentials(&'a Credentials),
     /// A file from its current position.
     File(File),
+    /// A socket of the service. The program reads it itself, and ends when it closes.
+    Socket(Pair<'a>),
+}
+
+/// The two ends of a socket.
+pub(crate) struct Pair<'a> {
+    pub(crate) ours: &'a UnixStream,
+    pub(crate) theirs: UnixStream,
 }
 
 /// A started program.
@@ -94,13 +103,30 @@ pub(crate) fn command(words: &[impl AsRef<OsStr>]) -> Command {
 pub(crate) async fn start(program: Program, input: Input<'_>) -> Result<Started, WorkspaceError> {
     let failed = |error: io::Error| infra("the command could not be started", &error);
     let (reader, mut lifeline) = io::pipe().map_err(failed)?;
-    let (lines, file) = match input {
-        Input::Empty => (format!("{NO_CREDENTIALS}{NO_INPUT}"), None),
-        Input::Credentials(credentials) => (format!("{}{NO_INPUT}", credentials.lines()), None),
-        Input::File(file) => (format!("{NO_CREDENTIALS}{WITH_INPUT}"), Some(file)),
+    let (mut file, mut socket) = (None, None);
+    let lines = match input {
+        Input::Empty => format!("{NO_CREDENTIALS}{NO_INPUT}"),
+        Input::Credentials(credentials) => format!("{}{NO_INPUT}", credentials.lines()),
+        Input::File(input) => {
+            file = Some(input);
+            format!("{NO_CREDENTIALS}{WITH_INPUT}")
+        }
+        Input::Socket(pair) => {
+            socket = Some(pair);
+            format!("{NO_CREDENTIALS}{WITH_INPUT}")
+        }
     };
     let Program { mut command, access, sandbox, group } = program;
-    command.stdin(Stdio::from(reader));
+    let ours = match socket {
+        Some(Pair { ours, theirs }) => {
+            command.stdin(Stdio::from(OwnedFd::from(theirs)));
+            Some(ours)
+        }
+        None => {
+            command.stdin(Stdio::from(reader));
+            None
+        }
+    };
     let (sender, receiver) = oneshot::channel();
     let (end, ended) = mpsc::channel();
     let runtime = Handle::current();
@@ -134,10 +160,12 @@ pub(crate) async fn start(program: Program, input: Input<'_>) -> Result<Started,
         }
     }
     // After the start, because lines longer than the pipe's capacity need a reader.
-    lifeline.write_all(lines.as_bytes()).map_err(failed)?;
-    let lifeline = match file {
-        Some(file) => feed(file, lifeline).map(|()| None),
-        None => Ok(Some(lifeline)),
+    let lifeline = match (ours, file) {
+        (Some(mut ours), _) => ours.write_all(lines.as_bytes()).map(|()| None),
+        (None, Some(file)) => {
+            lifeline.write_all(lines.as_bytes()).and_then(|()| feed(file, lifeline)).map(|()| None)
+        }
+        (None, None) => lifeline.write_all(lines.as_bytes()).map(|()| Some(lifeline)),
     };
     let lifeline = lifeline.map_err(failed)?;
     Ok(Started { child, lifeline, keeper: Keeper { _end: end }, membership })

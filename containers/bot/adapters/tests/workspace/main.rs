@@ -17,5 +17,6 @@ mod opening;
 mod ranges;
 mod sandbox;
 mod servers;
+mod session;
 mod submodules;
 mod support;

@@ -33,9 +33,18 @@ pub fn world() -> World {
     world_in(sandbox)
 }
 
-/// A world with commands that are confined in this way.
+/// The program that is the first one in a sandbox: an example of this crate.
+fn entry() -> PathBuf {
+    let program = std::env::current_exe().unwrap();
+    let entry = program.parent().unwrap().with_file_name("examples/sandbox_entry");
+    assert!(entry.is_file(), "{} is built with the tests", entry.display());
+    entry
+}
+
+/// A world with commands that are confined in this way. Without a kind it does not know the service's program.
 pub fn world_in(sandbox: SandboxSettings) -> World {
     let folder = tempfile::tempdir().unwrap();
+    let sandbox = SandboxSettings { entry: sandbox.kind.map(|_| entry()), ..sandbox };
     let provider = GitWorkspaces::new(&folder.path().join("data"), environment(), sandbox);
     World { folder, provider }
 }

@@ -97,6 +97,17 @@ impl RunGroup {
         Ok(Membership::new(self, folders, before))
     }
 
+    /// Counts one more program of a member, such as a command that a program in the group starts.
+    /// `None` if the group is gone.
+    pub(crate) fn attend(self: &Arc<Self>) -> Option<Membership> {
+        let mut state = self.state();
+        let folders = state.folders.clone()?;
+        let before = folders.counters();
+        state.members += 1;
+        drop(state);
+        Some(Membership::new(Arc::clone(self), folders, before))
+    }
+
     /// Opens the way of this thread into the group. The thread may give up its rights afterwards.
     /// `None` if programs join the group after their start only.
     pub(crate) fn entrance(self: &Arc<Self>) -> Option<Entrance<'_>> {
