@@ -24,7 +24,8 @@ pub const GROWTH_MAX: f64 = 0.05;
 /// An allocator returns freed pages late, and each of its arenas, one for each thread at work, keeps some. In the long
 /// form of runs this is 2.7 KiB for each run between the two fifths.
 pub const MEMORY_SLACK_KIB: u64 = 8 << 10;
-/// The same for a runtime of JavaScript, which grows until its first full collection (docs/platform.md).
+/// The same for a runtime of JavaScript.
+/// It grows until its first full collection (docs/platform.md).
 pub const RUNTIME_MEMORY_SLACK_KIB: u64 = 96 << 10;
 /// The index of memory in a reading.
 const MEMORY: usize = 2;

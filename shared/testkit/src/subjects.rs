@@ -32,7 +32,8 @@ git branch -f "$word"; git tag -f "$word"; git update-ref "refs/ars/$word" HEAD;
 (setsid bash -c "exec -a $word tail -f /dev/null" &) > /dev/null 2>&1
 true"##;
 
-/// Shell commands that leave a tree clean, with everything else that [`PLANT`] left, so that its user is free.
+/// Shell commands that leave a tree clean, so that its user is free.
+/// Everything else that [`PLANT`] left stays.
 pub const TIDY: &str = "git stash clear; git reset -q --hard \"$(git rev-parse origin/HEAD)\"; git clean -qfdx; \
     git for-each-ref --format '%(refname)' | grep 'planted[-]by' | xargs -n 1 git update-ref -d; git status --porcelain";
 

@@ -13,7 +13,8 @@ const UNITS: usize = 4;
 /// The log of the runtime, and the stored history, which grows by design until its retention.
 const HISTORY: [&str; 2] = ["workerd", "state-RunStore"];
 
-/// The requests of one run: ten. A transcript is an object, which the runtime keeps for seconds after its last use, and
+/// The requests of one run: ten.
+/// A transcript is an object, which the runtime keeps for seconds after its last use, and
 /// whose empty file stays on this machine, so rounds use the same ones.
 fn short_run(client: &Client, id: &str, transcript: &str) {
     let run = json!({

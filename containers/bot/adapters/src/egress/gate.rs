@@ -58,7 +58,8 @@ pub(crate) enum Way {
     Port(u16),
 }
 
-/// The listener for the proxies of a session's commands. It accepts connections while one of them is open.
+/// The listener for the proxies of a session's commands.
+/// It accepts connections while one of them is open.
 pub(crate) struct Line {
     listener: net::TcpListener,
     port: u16,

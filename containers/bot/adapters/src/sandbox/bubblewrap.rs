@@ -39,7 +39,8 @@ const LIMITED: &str = "ulimit -u $0 2>/dev/null || ulimit -p $0 2>/dev/null; exe
 
 /// The place of the first program in the sandbox.
 const ENTRY: &str = "/run/ars/enter";
-/// The last options. These folders are in memory too, and the mount points of the options before are made in them.
+/// The last options.
+/// These folders are in memory too, and the mount points of the options before are made in them.
 const LAST: [&str; 5] = ["--remount-ro", "/dev", "--remount-ro", "/", "--"];
 /// The place of the socket for its listener.
 const SOCKET: &str = "/run/ars/egress";

@@ -123,9 +123,14 @@ impl LocalWorkspace {
         Parts { programs: &self.programs, place: &self.place, group: self.group.as_ref() }
     }
 
-    /// Makes the sandbox of the run's commands ready.
-    pub(super) async fn prepare(&self) {
-        self.session.prepare(self.parts()).await;
+    /// Makes the sandbox of the run's commands ready, beside the first call of the model.
+    pub(super) fn prepare_meanwhile(self: &Arc<Self>) {
+        let preparing = Arc::downgrade(self);
+        tokio::spawn(async move {
+            if let Some(workspace) = preparing.upgrade() {
+                workspace.session.prepare(workspace.parts()).await;
+            }
+        });
     }
 
     /// Runs a command in the session of the run.

@@ -344,6 +344,12 @@ impl GitWorkspaces {
         }
     }
 
+    fn egress(&self, agent: Option<&str>, meta: &Meta) -> Arc<RunEgress> {
+        let (repository, origin) = (meta.repository.as_deref(), meta.origin.as_deref());
+        let scope = Scope { agent, repository, origin };
+        RunEgress::new(&self.settings.egress, scope, &self.logins, &self.upstream)
+    }
+
     /// Returns whether the thread has a tree here, or had one that was evicted.
     pub(crate) async fn has(&self, thread: &ThreadKey) -> Result<bool, WorkspaceError> {
         self.find(&folder_name(thread)).await.map(|found| found.is_some())
@@ -404,14 +410,8 @@ impl GitWorkspaces {
         };
         in_use.touch().map_err(|error| infra(&error))?;
         let place = root.join(&name);
-        let scope = Scope {
-            agent: request.agent,
-            repository: meta.repository.as_deref(),
-            origin: meta.origin.as_deref(),
-        };
-        let egress = RunEgress::new(&self.settings.egress, scope, &self.logins, &self.upstream);
         let workspace = Arc::new(LocalWorkspace {
-            egress,
+            egress: self.egress(request.agent, &meta),
             session: Session::default(),
             group: programs.sandbox.group_of_run(),
             programs: Arc::clone(programs),
@@ -430,13 +430,7 @@ impl GitWorkspaces {
             note,
         });
         if !matches!(request.purpose, OpenFor::View) {
-            let preparing = Arc::downgrade(&workspace);
-            // Beside the first call of the model.
-            tokio::spawn(async move {
-                if let Some(workspace) = preparing.upgrade() {
-                    workspace.prepare().await;
-                }
-            });
+            workspace.prepare_meanwhile();
         }
         Ok(workspace)
     }

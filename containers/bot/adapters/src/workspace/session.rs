@@ -186,7 +186,8 @@ impl Lent<'_> {
         opened.map_err(|error| infra("the egress proxy", &error))
     }
 
-    /// Runs a command until it ends, times out, or is cancelled. Standard error shares the pipe of standard output.
+    /// Runs a command until it ends, times out, or is cancelled.
+    /// Standard error shares the pipe of standard output.
     pub(super) async fn run(
         mut self,
         command: &Command,

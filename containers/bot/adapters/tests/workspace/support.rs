@@ -41,7 +41,8 @@ fn entry() -> PathBuf {
     entry
 }
 
-/// A world with commands that are confined in this way. Without a kind it does not know the service's program.
+/// A world with commands that are confined in this way.
+/// Without a kind it does not know the service's program.
 pub fn world_in(sandbox: SandboxSettings) -> World {
     let folder = tempfile::tempdir().unwrap();
     let sandbox = SandboxSettings { entry: sandbox.kind.map(|_| entry()), ..sandbox };

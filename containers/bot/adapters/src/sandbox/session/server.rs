@@ -1,4 +1,4 @@
-//! The first program of a session: starts one command after the other, and kills what each of them left.
+//! The first program of a session: starts one command after the other, and kills what each left.
 //!
 //! It is the parent of every process in the sandbox that lost its own: as the first process of a namespace, or because
 //! it asked the kernel for them. So it knows when nothing is left. Its standard input is the socket of the bot, without
@@ -24,14 +24,15 @@ use rustix::process::{
 };
 
 use super::{
-    NONE, Signals,
     frames::{Answer, Frame, Order, Wait, command_of, receive, send},
+    options::{NONE, Signals},
 };
 use crate::egress::{PORT, limit_processes};
 
 /// The exit code of a signal is this plus its number, as in shells.
 const SIGNAL_BASE: i32 = 128;
-/// Time after which the processes that are left are killed once more. One may have started another meanwhile.
+/// Time after which the processes that are left are killed once more.
+/// One may have started another meanwhile.
 const KILL_AGAIN: Duration = Duration::from_millis(5);
 
 /// Something that happened.
