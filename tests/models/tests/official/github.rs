@@ -28,14 +28,15 @@ async fn app_works_on_a_pull_request() {
         "threads": THREADS,
     });
     let seen = run(Client::GitHub, "converse", &format!("{}/api/v3", fake.url()), &input).await;
+    let head = fake.item("acme/app", 1).pull.unwrap().sha;
     let comment = fake.item("acme/app", 1).pull.unwrap().threads[0].comment;
     let expected = json!({
         "app": "ars", "default": "main", "pull": [1, "Better", true, "ars[bot]", 1],
-        "files": [["a", 1, "@@ -1 +1 @@\n-one\n+two"]], "review": ["COMMENTED", "ars[bot]"], "reviews": 1,
+        "pulls": [[1, head]], "files": [["a", 1, "@@ -1 +1 @@\n-one\n+two"]], "review": ["COMMENTED", "ars[bot]"], "reviews": 1,
         "lines": [["a", 1, "ars[bot]", "Why?", null], ["a", 1, "ars[bot]", "Because.", comment]],
         "threads": [["a", 1, false, 2]],
         "comments": ["ho"], "issues": ["Slow"], "found": [2], "content": "one\n", "check": "success",
-        "compared": [1, 0],
+        "open": ["Better"], "missing": [], "compared": [1, 0],
     });
     assert_eq!(seen, expected);
     assert_eq!(fake.item("acme/app", 1).pull.unwrap().threads[0].body, "Why?");

@@ -6,7 +6,7 @@ use ars_bot_ports::{Clock, CodeHostError, Randomness};
 use ars_codehost::Host;
 use tokio::sync::OnceCell;
 
-use super::{credentials::Credentials, pause::Pause, service::Client, transport::Transport, wire};
+use super::{client::Client, credentials::Credentials, pause::Pause, transport::Transport, wire};
 
 /// End of the login of an app's account.
 pub(super) const BOT: &str = "[bot]";
@@ -40,7 +40,7 @@ impl GitHub {
     pub fn new(settings: GitHubSettings) -> Result<Self, reqwest::Error> {
         let GitHubSettings { host, credentials, clock, pause, randomness } = settings;
         let transport = Transport::new(host, credentials, clock, pause, randomness)?;
-        Ok(Self { client: Client::new(transport), login: OnceCell::new() })
+        Ok(Self { client: Client { transport }, login: OnceCell::new() })
     }
 
     /// Returns the whole login of the own account, which is unique.

@@ -1,13 +1,14 @@
 //! GitHub behind the port of the code host.
 //!
-//! Octocrab builds requests and reads answers; `transport` sends them with the credential of the repository in their
-//! path, bounded, and again after passing faults. Its own models are not used: they require fields that enterprise
-//! versions leave out. Not here: the decisions about answers and tokens (`ars-codehost`).
+//! `client` writes requests and reads answers; `transport` sends them with the credential of the repository in their
+//! path, bounded, and again after passing faults. `wire` requires only fields that enterprise versions have too.
+//! Not here: the decisions about answers and tokens (`ars-codehost`).
 
 mod account;
 mod answer;
 mod call;
 mod checks;
+mod client;
 mod credentials;
 mod discussion;
 mod files;
@@ -18,7 +19,6 @@ mod pause;
 mod pull_requests;
 mod repositories;
 mod reviews;
-mod service;
 mod tokens;
 mod transport;
 mod wire;
