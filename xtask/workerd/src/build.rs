@@ -19,9 +19,12 @@ use crate::{
     repo_root, resident_worker_dir, state_worker_dir, tools, wrangler,
 };
 
-/// Limit of a Worker's compressed size, its JavaScript included.
+/// Limit of the state Worker's compressed size, its JavaScript included.
 /// Our own limit for the start-up time, far below the platform's.
-pub const WORKER_GZIP_LIMIT: u64 = 300_000;
+pub const STATE_WORKER_GZIP_LIMIT: u64 = 300_000;
+
+/// The same of the resident Worker.
+pub const RESIDENT_WORKER_GZIP_LIMIT: u64 = 660_000;
 
 /// The cargo profile of Workers, in the root manifest.
 const PROFILE: &str = "worker";

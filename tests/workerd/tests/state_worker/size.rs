@@ -1,12 +1,17 @@
 //! Size limits of the shipped build.
 
-use ars_tests_workerd::state_worker_build;
-use ars_workerd::{WORKER_GZIP_LIMIT, build_state_worker};
+use ars_tests_workerd::{resident_worker_build, state_worker_build};
+use ars_workerd::{RESIDENT_WORKER_GZIP_LIMIT, STATE_WORKER_GZIP_LIMIT, build_state_worker};
 
 #[test]
-fn worker_is_within_its_size_limit() {
-    let bytes = state_worker_build().gzip_bytes;
-    assert!(bytes <= WORKER_GZIP_LIMIT, "{bytes} bytes compressed, more than {WORKER_GZIP_LIMIT}");
+fn workers_are_within_their_size_limits() {
+    for (built, limit) in [
+        (state_worker_build(), STATE_WORKER_GZIP_LIMIT),
+        (resident_worker_build(), RESIDENT_WORKER_GZIP_LIMIT),
+    ] {
+        let bytes = built.gzip_bytes;
+        assert!(bytes <= limit, "{}: {bytes} bytes compressed, more than {limit}", built.crate_dir.display());
+    }
 }
 
 #[test]
