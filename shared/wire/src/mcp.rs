@@ -94,6 +94,8 @@ pub struct Initialized {
     pub capabilities: Capabilities,
     /// The server.
     pub server_info: ServerInfo,
+    /// Advice for the client's model.
+    pub instructions: &'static str,
 }
 
 /// The features of the server: a fixed list of tools.
@@ -116,30 +118,15 @@ pub struct ServerInfo {
     pub version: &'static str,
 }
 
-/// Result of `tools/list`, in one page.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ToolList {
-    /// The tools.
-    pub tools: Vec<Tool>,
-}
-
-/// A tool.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Tool {
-    /// Name, unique in the list.
-    pub name: String,
-    /// One sentence for a model.
-    pub description: String,
-    /// JSON schema of the arguments.
-    pub input_schema: Value,
-}
-
-/// Result of a tool: one text.
+/// Result of a tool: one text, and for a command its output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ToolResult {
     /// The content, always one item.
     pub content: [Content; 1],
+    /// The output that the tool's schema describes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<Value>,
 }
 
 /// An item of a tool's result.
@@ -156,7 +143,7 @@ pub enum Content {
 impl ToolResult {
     /// Returns the result with this text.
     pub fn text(text: String) -> Self {
-        Self { content: [Content::Text { text }] }
+        Self { content: [Content::Text { text }], structured_content: None }
     }
 }
 
@@ -195,11 +182,12 @@ mod tests {
             protocol_version: LATEST_VERSION,
             capabilities: Capabilities::default(),
             server_info: ServerInfo { name: "n", version: "v" },
+            instructions: "i",
         };
         assert_eq!(
             serde_json::to_value(result).unwrap(),
             json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
-                "serverInfo": {"name": "n", "version": "v"}})
+                "serverInfo": {"name": "n", "version": "v"}, "instructions": "i"})
         );
     }
 }

@@ -90,6 +90,8 @@ async fn discovery_describes_the_server() {
     let bot = bot().await;
     let (status, mut found) = rpc(&bot, "reader", "server/discover", json!({"_meta": plain()})).await;
     found.as_object_mut().unwrap().remove("_meta");
+    assert!(found["instructions"].take().is_string(), "{found}");
+    found.as_object_mut().unwrap().remove("instructions");
     let expected = json!({
         "resultType": "complete",
         "supportedVersions": ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"],
@@ -172,6 +174,9 @@ async fn malformed_message_is_a_bad_request() {
 async fn tools_have_schemas_and_hints() {
     let bot = bot().await;
     let (_, listed) = rpc(&bot, "reader", "tools/list", json!({"_meta": plain()})).await;
+    let older = Client::new().post(bot.url("/mcp")).bearer_auth("reader");
+    let older = older.body(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).send().await.unwrap();
+    assert_eq!(older.json::<Value>().await.unwrap()["result"], json!({"tools": listed["tools"]}));
     assert_eq!((&listed["ttlMs"], &listed["cacheScope"]), (&json!(300_000), &json!("private")));
     let tools = listed["tools"].as_array().unwrap();
     assert_eq!((&tools[0]["name"], tools[0].get("outputSchema")), (&json!("dispatch"), None));
@@ -225,6 +230,45 @@ async fn dispatch_without_tasks_waits_for_the_reply() {
     assert_eq!((&called["content"][0]["text"], &called["isError"]), (&json!("forty-two"), &json!(false)));
     let (_, called) = tool(&bot, "good", plain(), "dispatch", json!({"text": "no line left"})).await;
     assert_eq!((&called["resultType"], &called["isError"]), (&json!("complete"), &json!(true)), "{called}");
+}
+
+#[tokio::test]
+async fn client_without_tasks_is_notified() {
+    let bot = bot().await;
+    bot.script(&["done"]);
+    let post = |meta: Value, arguments: Value| {
+        let params = json!({"name": "dispatch", "arguments": arguments, "_meta": meta});
+        let body = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": params});
+        Client::new()
+            .post(bot.url("/mcp"))
+            .bearer_auth("good")
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", "2026-07-28")
+            .header("mcp-method", "tools/call")
+            .header("mcp-name", "dispatch")
+            .body(body.to_string())
+            .send()
+    };
+    let with = |mut meta: Value| {
+        meta["progressToken"] = json!("p");
+        meta
+    };
+    let text = post(with(plain()), json!({"text": "hi"})).await.unwrap().text().await.unwrap();
+    let messages: Vec<Value> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "))
+        .map(|data| serde_json::from_str(data).unwrap())
+        .collect();
+    let [progress, answer] = &messages[..] else { panic!("{text}") };
+    assert_eq!(progress["params"]["progressToken"], "p");
+    assert!(progress["params"]["message"].as_str().unwrap().contains("/runs/"), "{progress}");
+    assert_eq!((&answer["id"], &answer["result"]["content"][0]["text"]), (&json!(3), &json!("done")));
+    for (meta, arguments, key) in
+        [(with(with_tasks()), json!({"text": "x"}), "taskId"), (with(plain()), json!({}), "isError")]
+    {
+        let answer = post(meta, arguments).await.unwrap().json::<Value>().await.unwrap();
+        assert!(answer["result"].get(key).is_some(), "{answer}");
+    }
 }
 
 #[tokio::test]

@@ -40,7 +40,7 @@ async fn client_of_each_mode_uses_the_tools() {
         assert_eq!(head, "runs.list: ok");
         let listed: Value = serde_json::from_str(json).unwrap();
         assert!(listed["runs"].is_array(), "{listed}");
-        assert_eq!(reports[3].get("structuredContent"), Some(&listed).filter(|_| mode == "auto"));
+        assert_eq!(reports[3].get("structuredContent"), Some(&listed), "{mode}");
     }
 }
 

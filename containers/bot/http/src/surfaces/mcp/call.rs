@@ -22,15 +22,15 @@ pub(super) async fn call(
     params: Map<String, Value>,
 ) -> Result<ToolResult, RpcError> {
     let (name, arguments) = named(params);
-    let text = if let Some(definition) = state.core.commands().registry().tool(&name) {
-        invoke(state, entry, definition, arguments).await.map(|success| text_of(&success))
+    let called = if let Some(definition) = state.core.commands().registry().tool(&name) {
+        invoke(state, entry, definition, arguments).await.map(|success| of_command(&success))
     } else if name == tools::DISPATCH {
-        dispatch::dispatch(state, entry, &arguments).await.map(|reply| reply.reply)
+        dispatch::dispatch(state, entry, &arguments).await.map(|reply| ToolResult::text(reply.reply))
     } else {
         let (code, text) = unknown(state, entry, &name);
         return Err(RpcError::of_tool(code, text));
     };
-    text.map(ToolResult::text).map_err(|failure| RpcError::of_tool(failure.code, failure.text))
+    called.map_err(|failure| RpcError::of_tool(failure.code, failure.text))
 }
 
 /// Returns the name of the tool and its arguments.
@@ -48,6 +48,13 @@ pub(super) fn unknown(state: &HttpState, entry: &TokenEntry, name: &str) -> (Err
         Some(_) => (failure.code, failure.message),
         None => (ErrorCode::InvalidInput, UNKNOWN.to_owned()),
     }
+}
+
+/// Returns a command's result as text, and as the JSON that its schema describes.
+fn of_command(success: &Success) -> ToolResult {
+    // The handler wrote this JSON, so it parses.
+    let structured_content = serde_json::from_str(&success.json).ok();
+    ToolResult { structured_content, ..ToolResult::text(text_of(success)) }
 }
 
 /// Returns the text of a command's result.

@@ -3,7 +3,7 @@
 use ars_auth::TokenEntry;
 use ars_wire::{
     ErrorCode,
-    mcp::{self, Capabilities, Initialized, Response, RpcError, ServerInfo, ToolList},
+    mcp::{self, Capabilities, Initialized, Response, RpcError, ServerInfo},
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -20,7 +20,7 @@ pub(super) async fn answer(state: &HttpState, entry: &TokenEntry, request: Reque
     let outcome = match method.as_str() {
         "initialize" => to_json(&initialize(&params)),
         "ping" => Ok(json!({})),
-        "tools/list" => to_json(&ToolList { tools: tools::list(state.core.commands().registry()) }),
+        "tools/list" => Ok(json!({ "tools": tools::list(&state.core.commands()) })),
         "tools/call" => call::call(state, entry, params).await.and_then(|result| to_json(&result)),
         _ => Err(RpcError::of_protocol(ErrorCode::MethodNotFound, "the method is unknown")),
     };
@@ -33,6 +33,7 @@ fn initialize(params: &Map<String, Value>) -> Initialized {
         protocol_version: mcp::negotiated(offered),
         capabilities: Capabilities::default(),
         server_info: SERVER,
+        instructions: tools::INSTRUCTIONS,
     }
 }
 

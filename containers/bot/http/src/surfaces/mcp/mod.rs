@@ -12,5 +12,6 @@ mod post;
 mod progress;
 mod stateless;
 mod tools;
+mod version;
 
 pub(crate) use post::post;

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::{
     envelope::{self, Message},
-    methods, origin, progress, stateless,
+    methods, origin, progress, stateless, version,
 };
 use crate::{
     auth::gate::{identify, limited},
@@ -53,6 +53,7 @@ async fn serve(
         let answered = stateless::answer(state, entry, &head.headers, message).await;
         return Ok(answered.unwrap_or_else(accepted));
     }
+    version::check(&head.headers, message.as_ref().ok()).map_err(|text| (ErrorCode::InvalidRequest, text))?;
     let response = match message {
         Ok(Message::Request(request)) => match progress::token(&head.headers, &request) {
             Some(token) => return Ok(progress::answer(state, entry, request, token)),

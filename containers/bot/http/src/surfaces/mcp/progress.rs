@@ -1,7 +1,7 @@
 //! `dispatch` for a client with a progress token: notifications until the response.
 //!
 //! The client accepts an event stream. A run takes minutes, and clients give up on a request without a byte, by default
-//! after one minute. Not here: the revision with tasks (`stateless`).
+//! after one minute. Not here: tasks, which a client of revision 2026-07-28 polls instead.
 
 use std::{pin::Pin, time::Duration};
 
@@ -36,6 +36,8 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 const WAITING: &str = "The request waits for its run.";
 
 type Ended = Pin<Box<dyn Future<Output = Result<Reply, ToolFailure>> + Send>>;
+/// Returns the last message, in the form of the client's revision.
+type Respond = Box<dyn FnOnce(Result<Reply, ToolFailure>) -> Value + Send>;
 type Started = Pin<Box<dyn Future<Output = RunId> + Send>>;
 
 /// Returns the progress token of a `dispatch`, if its client accepts an event stream.
@@ -68,17 +70,28 @@ pub(super) fn answer(
     match dispatch::begin(state, entry, &arguments, false) {
         Err(failure) => respond::json(StatusCode::OK, &response_of(id, Err(failure))),
         Ok(dispatched) => {
-            let watched = Watched::new(state.clone(), id, token, dispatched);
-            sse::response(stream::unfold(Some(watched), Watched::next), None)
+            let respond = move |ended| serde_json::to_value(response_of(id, ended)).unwrap_or_default();
+            notified(state, dispatched, token, respond)
         }
     }
+}
+
+/// Notifies until the run's end, and then sends the last message.
+pub(super) fn notified(
+    state: &HttpState,
+    dispatched: Dispatched,
+    token: Value,
+    respond: impl FnOnce(Result<Reply, ToolFailure>) -> Value + Send + 'static,
+) -> response::Response {
+    let watched = Watched::new(state.clone(), token, dispatched, Box::new(respond));
+    sse::response(stream::unfold(Some(watched), Watched::next), None)
 }
 
 /// A dispatched request whose client is notified.
 struct Watched {
     state: HttpState,
-    id: Value,
     token: Value,
+    respond: Respond,
     started: Option<Started>,
     ended: Ended,
     ticks: Interval,
@@ -87,12 +100,12 @@ struct Watched {
 }
 
 impl Watched {
-    fn new(state: HttpState, id: Value, token: Value, dispatched: Dispatched) -> Self {
+    fn new(state: HttpState, token: Value, dispatched: Dispatched, respond: Respond) -> Self {
         let started: Started = Box::pin(dispatched.started());
         Self {
             state,
-            id,
             token,
+            respond,
             started: Some(started),
             ended: Box::pin(dispatched.ended()),
             ticks: interval_at(Instant::now() + PROGRESS_INTERVAL, PROGRESS_INTERVAL),
@@ -118,8 +131,7 @@ impl Watched {
                 watched.message = format!("Run {run} is in progress: {page}");
             }
             ended = &mut watched.ended => {
-                let response = response_of(watched.id, ended);
-                return Some((frame(&serde_json::to_value(&response).unwrap_or_default()), None));
+                return Some((frame(&(watched.respond)(ended)), None));
             }
             _ = watched.ticks.tick() => {}
         }

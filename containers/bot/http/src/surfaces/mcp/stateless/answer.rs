@@ -22,10 +22,17 @@ struct Failed {
 
 /// Returns the response with a result or an error.
 pub(super) fn response(id: Value, outcome: Result<Value, ErrorData>) -> Response {
-    match outcome {
-        Ok(result) => respond::json(StatusCode::OK, &mcp::Response::new(id, Ok(result))),
-        Err(error) => respond::json(status_of(error.code), &Failed { jsonrpc: JSON_RPC, id, error }),
-    }
+    let status = outcome.as_ref().map_or_else(|error| status_of(error.code), |_| StatusCode::OK);
+    respond::json(status, &message(id, outcome))
+}
+
+/// Returns the message with a result or an error.
+pub(super) fn message(id: Value, outcome: Result<Value, ErrorData>) -> Value {
+    let message = match outcome {
+        Ok(result) => serde_json::to_value(mcp::Response::new(id, Ok(result))),
+        Err(error) => serde_json::to_value(Failed { jsonrpc: JSON_RPC, id, error }),
+    };
+    message.unwrap_or_default()
 }
 
 /// Returns the response to a message without a valid envelope.

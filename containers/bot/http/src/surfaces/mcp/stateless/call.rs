@@ -7,11 +7,12 @@ use ars_wire::{
     ErrorCode,
     ingress::{ErrorBody, Reply},
 };
+use axum::response::Response;
 use rmcp::model::{CallToolResult, ContentBlock, ErrorData};
 use serde_json::{Map, Value};
 
 use super::{
-    answer::{internal, result},
+    answer::{internal, message, response, result},
     metadata::Client,
     tasks,
 };
@@ -21,7 +22,7 @@ use crate::{
         call::{invoke, named, text_of, unknown},
         dispatch,
         failure::ToolFailure,
-        tools,
+        progress, tools,
     },
 };
 
@@ -43,6 +44,28 @@ pub(super) async fn call(
     } else {
         return Err(ErrorData::invalid_params(unknown(state, entry, &name).1, None));
     };
+    settled(called)
+}
+
+/// Dispatches for a client without tasks that asks for progress.
+pub(super) fn notified(
+    state: &HttpState,
+    entry: &TokenEntry,
+    id: Value,
+    params: Map<String, Value>,
+    token: Value,
+) -> Response {
+    let (_, arguments) = named(params);
+    match dispatch::begin(state, entry, &arguments, false) {
+        Ok(dispatched) => progress::notified(state, dispatched, token, move |ended| {
+            message(id, settled(ended.map(of_reply)))
+        }),
+        Err(failure) => response(id, settled(Err(failure))),
+    }
+}
+
+/// Returns the result of a call. Only a fault is an error.
+fn settled(called: Result<CallToolResult, ToolFailure>) -> Result<Value, ErrorData> {
     match called {
         Ok(called) => result(&called),
         Err(failure) if failure.code == ErrorCode::Internal => Err(internal()),

@@ -5,8 +5,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use rmcp::model::ErrorData;
 use serde_json::{Map, Value};
 
-/// Names the revision.
-pub(super) const VERSION: &str = "mcp-protocol-version";
+pub(super) use crate::surfaces::mcp::version::HEADER as VERSION;
 /// Names the method.
 const METHOD: &str = "mcp-method";
 /// Names the tool or the task.

@@ -4,7 +4,8 @@ use ars_auth::TokenEntry;
 use ars_wire::mcp;
 use axum::{http::HeaderMap, response::Response};
 use rmcp::model::{
-    CacheScope, DiscoverResult, ErrorCode, ErrorData, ServerCapabilities, TASKS_EXTENSION_ID, ToolsCapability,
+    CacheScope, DiscoverResult, ErrorCode, ErrorData, ListToolsResult, ServerCapabilities,
+    TASKS_EXTENSION_ID, ToolsCapability,
 };
 use serde_json::{Map, Value};
 
@@ -12,15 +13,18 @@ use super::{
     answer::{malformed, response, result},
     call,
     metadata::{Client, supported},
-    tasks, tools,
+    tasks,
 };
 use crate::{
     state::HttpState,
-    surfaces::mcp::envelope::{Message, Request},
+    surfaces::mcp::{
+        envelope::{Message, Request},
+        progress, tools,
+    },
 };
 
 /// Milliseconds for which clients may use a server description; tools change with the process only.
-pub(super) const DESCRIPTION_MAX_AGE_MS: u64 = 300_000;
+const DESCRIPTION_MAX_AGE_MS: u64 = 300_000;
 
 /// Returns the response to a message, or `None` for a notification.
 pub(in super::super) async fn answer(
@@ -34,10 +38,16 @@ pub(in super::super) async fn answer(
         Ok(Message::Notification) => return None,
         Err(rejection) => return Some(malformed(&rejection)),
     };
+    let token = progress::token(headers, &request);
     let Request { id, method, params } = request;
     if !(id.is_string() || id.is_i64() || id.is_u64()) {
         let error = ErrorData::invalid_request("id must be a string or an integer", None);
         return Some(response(Value::Null, Err(error)));
+    }
+    if let (Some(token), Ok(client)) = (token, Client::of(headers, &method, &params))
+        && !client.has_tasks()
+    {
+        return Some(call::notified(state, entry, id, params, token));
     }
     Some(response(id, outcome(state, entry, headers, &method, params).await))
 }
@@ -52,7 +62,7 @@ async fn outcome(
     let client = Client::of(headers, method, &params)?;
     match method {
         "server/discover" => result(&discovered()),
-        "tools/list" => result(&tools::list(&state.core.commands())),
+        "tools/list" => result(&listed(state)),
         "tools/call" => call::call(state, entry, params, &client).await,
         "tasks/get" | "tasks/update" | "tasks/cancel" => {
             tasks::answer(state, entry, method, &params, &client).await
@@ -61,12 +71,18 @@ async fn outcome(
     }
 }
 
+fn listed(state: &HttpState) -> ListToolsResult {
+    ListToolsResult::with_all_items(tools::list(&state.core.commands()))
+        .with_ttl_ms(DESCRIPTION_MAX_AGE_MS)
+        .with_cache_scope(CacheScope::Private)
+}
+
 /// Describes the server: a constant list of tools, and tasks.
 fn discovered() -> DiscoverResult {
     let mut capabilities = ServerCapabilities::default();
     capabilities.tools = Some(ToolsCapability::default());
     capabilities.extensions = Some([(TASKS_EXTENSION_ID.to_owned(), Map::new())].into());
-    DiscoverResult::new(supported(), capabilities)
-        .with_ttl_ms(DESCRIPTION_MAX_AGE_MS)
-        .with_cache_scope(CacheScope::Private)
+    let mut discovered = DiscoverResult::new(supported(), capabilities);
+    discovered.instructions = Some(tools::INSTRUCTIONS.to_owned());
+    discovered.with_ttl_ms(DESCRIPTION_MAX_AGE_MS).with_cache_scope(CacheScope::Private)
 }

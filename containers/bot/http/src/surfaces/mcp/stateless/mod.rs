@@ -8,7 +8,6 @@ mod headers;
 mod metadata;
 mod methods;
 mod tasks;
-mod tools;
 
 pub(super) use era::is_stateless;
 pub(super) use methods::answer;
