@@ -62,6 +62,23 @@ fn slow_failure_is_high_and_its_reissue_a_retry() {
     );
 }
 
+#[test]
+fn rerun_after_an_edit_is_no_retry() {
+    let edit = |ok: bool| [call(6, "edit_file", "edit_file a.py", "e"), result(7, "edit_file", ok, "e")];
+    let rerun = |edit: &[Value], infra: bool| {
+        let mut first = result(5, "bash", false, "a");
+        first["infra"] = json!(infra);
+        let test = |at, id| call(at, "bash", "$ make test", id);
+        let events = [&[test(0, "a"), first], edit, &[test(8, "b"), result(9, "bash", true, "b")]].concat();
+        diagnose(&events).by_category.retry.count
+    };
+    assert_eq!(rerun(&edit(true), false), 0);
+    assert_eq!(rerun(&edit(false), false), 1, "nothing was edited");
+    assert_eq!(rerun(&edit(true), true), 1, "no edit mends the sandbox");
+    let again = [edit(false), edit(true)].concat();
+    assert_eq!(diagnose(&again).by_category.retry.count, 1, "the edit itself failed");
+}
+
 /// Neither the outage nor the service's answer for the ended process is the tool's.
 /// A call that ran again has a span.
 #[test]

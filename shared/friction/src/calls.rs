@@ -3,7 +3,7 @@
 //! By call id or span if both sides have one, else with the oldest open call of the same tool. A result with an
 //! unknown id never pairs with a call that has another id: its own call was lost with a trimmed head.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use crate::{
     install::installer,
@@ -16,6 +16,8 @@ use crate::{
 
 /// Tool that runs shell commands.
 const SHELL_TOOL: &str = "bash";
+/// Tools that change files.
+const EDIT_TOOLS: [&str; 2] = ["edit_file", "write_file"];
 /// Note of a process that continues a run.
 const RESUMED: &str = "resumed";
 /// Prefix of the command in the summary of a shell call.
@@ -33,7 +35,7 @@ pub(crate) struct Call<'a> {
     pub(crate) summary: &'a str,
     /// The command installs or clones.
     pub(crate) installs: bool,
-    /// The call repeats a failed one.
+    /// The call repeats a failed one, with no edit in between.
     pub(crate) retry: bool,
     /// Its process ended before its result.
     pub(crate) interrupted: bool,
@@ -86,12 +88,23 @@ pub(crate) fn pair<'a>(events: &[Event<'a>], spans: &[Span<'a>]) -> Vec<Call<'a>
     pairing.calls
 }
 
+/// A call that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Failure {
+    /// No edit changes its outcome: the environment failed, or an edit itself did.
+    Lasting,
+    /// It may succeed after an edit. The number of edits before it.
+    Editable(u64),
+}
+
 struct Pairing<'a> {
     calls: Vec<Call<'a>>,
     /// The span that each call names, for its times.
     named_span: Vec<Option<&'a str>>,
     open: HashMap<Key<'a>, VecDeque<usize>>,
-    failed: HashSet<(&'a str, &'a str)>,
+    failed: HashMap<(&'a str, &'a str), Failure>,
+    /// Number of successful edits.
+    edits: u64,
     /// Number of calls before the last resume.
     resumed_at: usize,
     /// A resumed process settles calls, some of which were lost with the end of the stream.
@@ -110,7 +123,8 @@ impl<'a> Pairing<'a> {
             calls: Vec::new(),
             named_span: Vec::new(),
             open: HashMap::new(),
-            failed: HashSet::new(),
+            failed: HashMap::new(),
+            edits: 0,
             resumed_at: 0,
             is_settling: false,
             span_times: timed.collect(),
@@ -135,7 +149,7 @@ impl<'a> Pairing<'a> {
             tool,
             summary,
             installs: shell.is_some_and(|command| installer(command).is_some()),
-            retry: self.failed.contains(&(tool, summary)),
+            retry: self.repeats(tool, summary),
             interrupted: self.is_settling,
             outcome: None,
         });
@@ -180,9 +194,23 @@ impl<'a> Pairing<'a> {
         outcome.synthetic = call.interrupted && measured.is_none();
         outcome.interval = measured.or_else(|| Interval::between(call.at, at).filter(|_| !outcome.synthetic));
         call.outcome = Some(outcome);
+        let is_edit = EDIT_TOOLS.contains(&call.tool);
         if call.called && !outcome.synthetic && (!outcome.ok || outcome.infra) {
-            self.failed.insert((call.tool, call.summary));
+            let is_lasting = outcome.infra || is_edit;
+            let failure = if is_lasting { Failure::Lasting } else { Failure::Editable(self.edits) };
+            self.failed.insert((call.tool, call.summary), failure);
+        } else if outcome.ok && is_edit {
+            self.edits += 1;
         }
+    }
+
+    /// Returns whether the same call failed before, and no edit since may have mended it: to reproduce, fix and run
+    /// again is work, not friction.
+    fn repeats(&self, tool: &'a str, summary: &'a str) -> bool {
+        self.failed.get(&(tool, summary)).is_some_and(|failure| match failure {
+            Failure::Lasting => true,
+            Failure::Editable(edits) => *edits == self.edits,
+        })
     }
 
     /// Marks the calls in flight as interrupted, each call at most once.
