@@ -9,8 +9,8 @@ const NOTES = {
   503: "The service is not available right now. Try again.",
 };
 
-/** Shows the control. `stopping` is called when a stop was accepted. */
-export function offerControl(bar, { stopping }) {
+/** Shows the control. `stopping` is called when a stop was accepted, `sending` with a message: it returns what undoes it. */
+export function offerControl(bar, { stopping, sending }) {
   const note = bar.querySelector("#action-note");
   const form = bar.querySelector("#steer");
   const field = bar.querySelector("#steer-text");
@@ -45,9 +45,13 @@ export function offerControl(bar, { stopping }) {
     const text = field.value.trim();
     if (!text) return;
     note.textContent = "";
+    field.value = "";
+    const undo = sending(text);
     if (await post(note, "steer", {}, { text })) {
-      field.value = "";
       note.textContent = "The agent reads the message after its current step.";
+    } else {
+      undo();
+      field.value ||= text;
     }
   });
   bar.hidden = false;

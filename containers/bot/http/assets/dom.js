@@ -18,13 +18,19 @@ export function stepTime(ms) {
   return `${Math.floor(seconds / 60)}m ${String(seconds % 60).padStart(2, "0")}s`;
 }
 
-/** A clock: `0s`, `4m 12s`, `1h 03m`. */
+/** A duration: `243ms`, `2s`, `4m 12s`, `1h 03m`. */
 export function clockTime(ms) {
+  if (ms > 0 && ms < 1000) return `${Math.ceil(ms)}ms`;
   const seconds = Math.floor(Math.max(0, ms) / 1000);
   const minutes = Math.floor(seconds / 60);
   if (minutes === 0) return `${seconds}s`;
   if (minutes < 60) return `${minutes}m ${String(seconds % 60).padStart(2, "0")}s`;
   return `${Math.floor(minutes / 60)}h ${String(minutes % 60).padStart(2, "0")}m`;
+}
+
+/** The time since a moment, in whole seconds, because it is shown again each second. */
+export function sinceTime(at) {
+  return clockTime(Math.floor((Date.now() - at) / 1000) * 1000);
 }
 
 /** A number with a unit: `950`, `12.3k`, `4.1M`. */

@@ -1,11 +1,13 @@
 // The index of runs, kept current by its feed. Rows are those the server rendered, changed in place.
-import { clockTime, el, localTimes, statusText } from "./dom.js";
+import { clockTime, el, localTimes, sinceTime, statusText } from "./dom.js";
 import { keepOpen } from "./stream.js";
 
 const list = document.getElementById("runs");
 const empty = document.getElementById("empty");
 const connection = document.getElementById("connection");
 const { part } = list.dataset;
+/** Whether there are older runs on further pages. */
+const hasOlder = document.querySelector(".older") !== null;
 const query = new URLSearchParams(location.search);
 let opened = false;
 
@@ -54,12 +56,21 @@ function upsert(run) {
   if (!known && part !== "all" && isFinished !== (part === "finished")) return;
   const row = render(run);
   localTimes(row);
-  if (known) known.replaceWith(row);
-  else list.insertBefore(row, [...list.children].find((other) => comesAfter(other, run)) ?? null);
+  if (known && (part !== "all" || (known.dataset.finished !== undefined) === isFinished)) return known.replaceWith(row);
+  const next = [...list.children].find((other) => other !== known && comesAfter(other, run)) ?? null;
+  known?.remove();
+  // A finished run after the last row is on a further page.
+  if (next || !isFinished || !hasOlder) list.insertBefore(row, next);
 }
 
-function comesAfter(row, run) {
-  return row.dataset.finished !== undefined || Number(row.dataset.started) <= run.startedAt;
+/** The order of the server: live runs by their start, then finished ones by their end, newest first. */
+function comesAfter({ dataset }, run) {
+  if (run.finishedAt === undefined) return dataset.finished !== undefined || isBelow(Number(dataset.started), dataset.id, run.startedAt, run.id);
+  return dataset.finished !== undefined && isBelow(Number(dataset.finished), dataset.id, run.finishedAt, run.id);
+}
+
+function isBelow(time, id, otherTime, otherId) {
+  return time < otherTime || (time === otherTime && id < otherId);
 }
 
 /** A finished run that leaves the registry is history: it stays on an index of finished runs. */
@@ -73,7 +84,7 @@ function render(run) {
   if (run.model?.startsWith("rehearsal/")) facts.append(el("span", { class: "tag" }, "rehearsal"));
   for (const fact of [run.agent, run.model, run.repo]) if (fact) facts.append(el("span", {}, fact));
   const time = el("time", { datetime: new Date(run.startedAt).toISOString() });
-  const took = el("span", { class: "took" }, clockTime((run.finishedAt ?? Date.now()) - run.startedAt));
+  const took = el("span", { class: "took" }, run.finishedAt === undefined ? sinceTime(run.startedAt) : clockTime(run.finishedAt - run.startedAt));
   return el("li", { "data-id": run.id, "data-status": run.status, "data-started": run.startedAt, "data-finished": run.finishedAt },
     el("a", { href: run.url },
       el("span", { class: "status", "data-status": run.status }, statusText(run.status)),
@@ -84,6 +95,6 @@ function render(run) {
 
 function tick() {
   for (const row of list.children) {
-    if (row.dataset.finished === undefined) row.querySelector(".took").textContent = clockTime(Date.now() - Number(row.dataset.started));
+    if (row.dataset.finished === undefined) row.querySelector(".took").textContent = sinceTime(Number(row.dataset.started));
   }
 }

@@ -1,6 +1,6 @@
 // The pages of residents, kept current by a feed of versions. A new version is a fresh rendering of the same page by the
 // server, read as a document: nothing is parsed into this one, and scripts of the fresh document do not run.
-import { clockTime, localTimes } from "./dom.js";
+import { localTimes, sinceTime } from "./dom.js";
 import { morph } from "./morph.js";
 import { keepOpen } from "./stream.js";
 
@@ -63,5 +63,5 @@ function show(page, fresh) {
 }
 
 function tick() {
-  for (const age of document.querySelectorAll(".age")) age.textContent = clockTime(Date.now() - Number(age.dataset.at));
+  for (const age of document.querySelectorAll(".age")) age.textContent = sinceTime(Number(age.dataset.at));
 }

@@ -1,9 +1,10 @@
 // The page of one run. It shows the events embedded in the page. Live, it then follows the run's stream and offers to
 // control the run; finished, it opens no stream.
 import { offerControl } from "./control.js";
-import { clockTime, localTimes, statusText } from "./dom.js";
+import { clockTime, localTimes, sinceTime, statusText } from "./dom.js";
 import { Facts } from "./facts.js";
 import { Log } from "./log.js";
+import { Queued } from "./queued.js";
 import { Slices } from "./slices.js";
 import { keepOpen } from "./stream.js";
 import { Transcript } from "./transcript.js";
@@ -29,9 +30,15 @@ const CONNECTION = {
 let lastSeq = earlierBefore === null ? 0 : earlierBefore - 1;
 let finishedAt = null;
 
-const slices = new Slices((event) => transcript.apply(event), keepAtEnd);
+const queued = new Queued(document.getElementById("queued"), document.getElementById("transcript"));
+const slices = new Slices(apply, keepAtEnd);
 localTimes(document);
 show();
+
+function apply(event) {
+  transcript.apply(event);
+  queued.apply(event);
+}
 
 async function show() {
   if (request !== null) transcript.request(request);
@@ -44,6 +51,7 @@ async function show() {
   if (isLive) return follow();
   await slices.drained();
   transcript.end();
+  if (!isEarlier) queued.end(root.dataset.status);
 }
 
 /** Queues an event, with a note if events are missing before it. */
@@ -92,7 +100,13 @@ function follow() {
     lost: () => connect("lost"),
     isOver: showsHistory,
   });
-  if (bar) offerControl(bar, { stopping: () => showStatus("stopping") });
+  if (bar) offerControl(bar, { stopping: () => showStatus("stopping"), sending });
+}
+
+/** Shows a message as queued. Returns what removes it again. */
+function sending(text) {
+  const message = queued.add(text, lastSeq);
+  return () => queued.drop(message);
 }
 
 /** Opens the stream after the last shown event. */
@@ -141,7 +155,7 @@ function showQueue(summary) {
 }
 
 function tick() {
-  clock.textContent = clockTime((finishedAt ?? Date.now()) - started);
+  clock.textContent = finishedAt === null ? sinceTime(started) : clockTime(finishedAt - started);
 }
 
 /** A reader who is at the end of the page stays there; one who reads further up is left alone. */
@@ -177,6 +191,7 @@ async function settleStatus() {
   if (bar) bar.hidden = true;
   document.getElementById("queue").textContent = "";
   showStatus((await finalStatus()) ?? "finished");
+  queued.end(root.dataset.status);
 }
 
 function showStatus(word) {

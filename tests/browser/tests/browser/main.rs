@@ -203,6 +203,29 @@ async fn a_run_is_stopped_from_its_page() {
     .await;
 }
 
+/// The registry's run has no driver, so nothing reads the message.
+#[tokio::test(flavor = "multi_thread")]
+async fn unread_message_is_listed_after_a_stop() {
+    with_browser(async |browser| {
+        let bot = Bot::start().await;
+        let run = bot.run("long", "scripted/m");
+        browser.open(&bot.url(&live_path(&run))).await;
+        browser.wait("!document.getElementById('bar').hidden").await;
+        let kept = json!([{"text": "and the tests", "after": 0}]).to_string();
+        browser.eval(&format!("sessionStorage.setItem('queued ' + location.pathname, `{kept}`)")).await;
+        browser.open(&bot.url(&live_path(&run))).await;
+        browser.wait("document.querySelector('#queued li')").await;
+        run.finish(RunStatus::StoppedHard);
+        browser.wait("document.querySelector('.unread li')").await;
+        let unread = browser.text(".unread li").await;
+        assert!(unread.starts_with("Not read, because the run was stopped"), "{unread}");
+        assert!(unread.ends_with("and the tests"), "{unread}");
+        browser.open(&bot.url(&format!("/runs/{}", run.id()))).await;
+        browser.wait("document.querySelector('.unread li')").await;
+    })
+    .await;
+}
+
 /// A browser gives up on a stream that is answered with 503, as the edge does during a deployment.
 #[tokio::test(flavor = "multi_thread")]
 async fn rejected_stream_is_opened_again() {
@@ -264,6 +287,32 @@ async fn index_follows_starting_and_ending_runs() {
         browser.click(&format!("[data-id='{}'] a", first.id())).await;
         browser.wait("location.search.startsWith('?t=') && document.getElementById('run')").await;
         assert_eq!(browser.console().await, Vec::<String>::new());
+    })
+    .await;
+}
+
+/// The stream begins with every run of the registry, also with those that are on a further page.
+#[tokio::test(flavor = "multi_thread")]
+async fn list_keeps_the_order_of_the_server() {
+    with_browser(async |browser| {
+        let bot = Bot::start().await;
+        let live = bot.run("live", "scripted/m");
+        for n in 0..28 {
+            bot.clock.advance(10);
+            let run = bot.run(&format!("run {n}"), "scripted/m");
+            run.finish(RunStatus::Completed);
+        }
+        let served = reqwest::get(bot.url("/runs?all=1")).await.unwrap().text().await.unwrap();
+        let labels = served.split("<span class=\"label\">").skip(1);
+        let labels: Vec<&str> = labels.map(|rest| rest.split('<').next().unwrap()).collect();
+        assert_eq!((labels.len(), labels[0], labels[1]), (26, "live", "run 27"));
+        browser.open(&bot.url("/runs?all=1")).await;
+        browser.wait("document.getElementById('connection').textContent === 'Live'").await;
+        bot.clock.advance(10);
+        live.finish(RunStatus::Completed);
+        browser.wait("document.querySelector('#runs .status').textContent === 'Completed'").await;
+        let rows = "[...document.querySelectorAll('#runs .label')].map((label) => label.textContent)";
+        assert_eq!(browser.eval(rows).await, json!(labels));
     })
     .await;
 }

@@ -91,10 +91,15 @@ async fn steer(browser: &Browser, bot: &Bot) {
     browser.eval("document.getElementById('steer-text').value = 'and the tests'").await;
     browser.click("#steer button").await;
     browser.wait("document.getElementById('action-note').textContent.startsWith('The agent reads')").await;
+    let queued = "[...document.querySelectorAll('#queued li')].map((row) => row.textContent)";
+    assert_eq!(browser.eval(queued).await, json!(["You, queuedand the tests"]));
+    browser.open(&bot.url(&format!("/runs/{id}?t={token}"))).await;
+    browser.wait("document.getElementById('connection').textContent === 'Live'").await;
+    assert_eq!(browser.eval(queued).await, json!(["You, queuedand the tests"]), "after a reload");
     for _ in 0..2 {
         bot.model.gate.notify_one();
     }
-    browser.wait("document.querySelector('.follow-up')").await;
+    browser.wait("document.querySelector('.rows .follow-up') && !document.querySelector('#queued li')").await;
     bot.model.gate.notify_one();
     browser.wait("document.getElementById('status').textContent === 'Completed'").await;
 }

@@ -19,6 +19,7 @@ pub(crate) async fn asset(Path(name): Path<String>) -> Response {
         "diff.js" => (SCRIPT, include_str!("../../../assets/diff.js")),
         "facts.js" => (SCRIPT, include_str!("../../../assets/facts.js")),
         "control.js" => (SCRIPT, include_str!("../../../assets/control.js")),
+        "queued.js" => (SCRIPT, include_str!("../../../assets/queued.js")),
         "slices.js" => (SCRIPT, include_str!("../../../assets/slices.js")),
         "markdown.js" => (SCRIPT, include_str!("../../../assets/markdown.js")),
         "dom.js" => (SCRIPT, include_str!("../../../assets/dom.js")),

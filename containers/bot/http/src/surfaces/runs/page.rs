@@ -52,7 +52,7 @@ async fn view(state: &HttpState, viewer: &Viewer, uri: &Uri, run: &RunRef) -> Re
         RunParts { nav: Nav::of(state, Section::Runs), run: view, limits: queries.limits(view), token };
     let mut response = match (tab, diff) {
         (Tab::Changes, Some(diff)) => parts.changes(Changes::of(&diff)),
-        (Tab::Friction, _) => parts.friction(DiagnosisView::of(view.diagnosed(), view.finished.is_some())),
+        (Tab::Friction, _) => parts.friction(DiagnosisView::of(view.diagnosed(), view.finished.map(|(_, status)| status))),
         _ => parts.transcript(before(uri)),
     };
     if let (None, Some((_, status))) = (token, view.finished) {

@@ -1,6 +1,7 @@
 //! The diagnosis of a run for people.
 
 use ars_friction::{Diagnosis, Severity, Shape};
+use ars_types::RunStatus;
 use serde_json::Value;
 
 use super::render::status_text;
@@ -9,10 +10,15 @@ use crate::time::duration;
 /// Most findings on the page. `ars friction analyze` prints the rest.
 const MAX_FINDINGS: usize = 200;
 
+/// The verdict on a run that failed without friction.
+const FAILED: &str = "the run failed";
+
 /// The diagnosis.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct DiagnosisView {
     pub(super) verdict: String,
+    /// What is said in place of findings.
+    pub(super) without_findings: &'static str,
     pub(super) is_preliminary: bool,
     pub(super) is_incomplete: bool,
     pub(super) shares: Vec<Share>,
@@ -43,11 +49,20 @@ pub(super) struct FindingView {
 
 impl DiagnosisView {
     /// Returns the view of a diagnosis. One of another version shows its verdict only.
-    pub(crate) fn of(diagnosis: Value, is_finished: bool) -> Self {
-        let is_preliminary = !is_finished;
+    pub(crate) fn of(diagnosis: Value, outcome: Option<RunStatus>) -> Self {
+        let is_preliminary = outcome.is_none();
         let verdict = diagnosis["verdict"].as_str().unwrap_or_default().to_owned();
         let Ok(diagnosis) = serde_json::from_value::<Diagnosis>(diagnosis) else {
             return Self { verdict, is_preliminary, ..Self::default() };
+        };
+        // The diagnosis tells what cost time. It knows no outcome.
+        let ended_early = matches!(outcome, Some(RunStatus::Failed | RunStatus::Interrupted));
+        let (verdict, without_findings) = match (diagnosis.findings.is_empty(), ended_early) {
+            (true, true) => (
+                FAILED.to_owned(),
+                "Nothing slowed it before. Its last step or its answer says why it failed.",
+            ),
+            _ => (verdict, "Nothing slowed this run."),
         };
         let more = diagnosis.findings.len().saturating_sub(MAX_FINDINGS);
         let finding = |finding: ars_friction::Finding| FindingView {
@@ -58,6 +73,7 @@ impl DiagnosisView {
         };
         Self {
             verdict,
+            without_findings,
             is_preliminary,
             is_incomplete: diagnosis.truncated_input,
             shares: diagnosis.shape.as_ref().map(shares).unwrap_or_default(),
@@ -108,8 +124,19 @@ mod tests {
     }
 
     #[test]
+    fn failed_run_is_not_called_smooth() {
+        let smooth = ars_friction::analyze(&[], &ars_friction::AnalysisOptions::default());
+        let smooth = serde_json::to_value(smooth).unwrap();
+        let verdict = |outcome| DiagnosisView::of(smooth.clone(), outcome).verdict;
+        assert_eq!(verdict(Some(RunStatus::Failed)), FAILED);
+        for outcome in [None, Some(RunStatus::Completed), Some(RunStatus::StoppedSoft)] {
+            assert_eq!(verdict(outcome), "no friction detected", "{outcome:?}");
+        }
+    }
+
+    #[test]
     fn unreadable_diagnosis_shows_its_verdict() {
-        let view = DiagnosisView::of(serde_json::json!({"verdict": "stored"}), true);
+        let view = DiagnosisView::of(serde_json::json!({"verdict": "stored"}), Some(RunStatus::Failed));
         assert_eq!(view, DiagnosisView { verdict: "stored".into(), ..DiagnosisView::default() });
     }
 }
