@@ -55,6 +55,15 @@ pub(crate) fn not_found() -> Response {
     plain(StatusCode::NOT_FOUND, "Not found\n")
 }
 
+/// Returns a redirection to a path of this service.
+pub(crate) fn see_other(path: &str) -> Response {
+    let mut response = plain(StatusCode::SEE_OTHER, "See other\n");
+    if let Ok(path) = HeaderValue::from_str(path) {
+        response.headers_mut().insert(header::LOCATION, path);
+    }
+    response
+}
+
 /// Returns a page.
 pub(crate) fn html(text: String) -> Response {
     with_type(StatusCode::OK, "text/html; charset=utf-8", text)

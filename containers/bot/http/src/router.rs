@@ -34,6 +34,7 @@ pub fn router(state: HttpState) -> Router {
         .merge(operators)
         .merge(group(others()))
         .fallback(health::fallback)
+        .layer(from_fn_with_state(state.clone(), runs::pages_for_browsers))
         .with_state(state)
 }
 

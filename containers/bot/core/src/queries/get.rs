@@ -2,7 +2,7 @@
 
 use ars_types::RunId;
 
-use super::{Queries, QueryError, Reader, RunView};
+use super::{Queries, QueryError, Reader, RunSummary, RunView};
 use crate::{history::is_provisional, live::LiveRow};
 
 /// A run that the reader may see.
@@ -41,6 +41,19 @@ impl Queries {
             }
         }
         self.finished(reader, id).await.map(Found::Finished)
+    }
+
+    /// Returns the capability token of a live run that the viewer may read, as lists do.
+    pub async fn live_token(&self, reader: &Reader<'_>, id: &RunId) -> Option<String> {
+        // Read for every run, so that the time tells nothing about a hidden one.
+        let listing = self.live_rows().await;
+        let run = match self.context.registry().get(id) {
+            Some(run) => RunSummary::of_live(&run),
+            None => RunSummary::of_row(listing.find(id)?)?,
+        };
+        let token = run.token.clone().filter(|_| run.is_readable(reader.viewer))?;
+        reader.log_read(id);
+        Some(token)
     }
 
     /// Returns a finished run that the viewer may read.

@@ -126,16 +126,18 @@ pub(crate) async fn admit(
             return response;
         }
         let has_form = matches!(&*state.dashboard, Dashboard::Token { .. }) && area == Area::Pages;
-        if has_form && head.method == Method::GET && accepts_html(&head.headers) {
+        if has_form && is_browser(&head.method, &head.headers) {
             return session::refused(&head.uri);
         }
         respond::plain(StatusCode::FORBIDDEN, "Forbidden\n")
     })
 }
 
-fn accepts_html(headers: &HeaderMap) -> bool {
+/// Returns whether a person's browser asks for a page.
+pub(crate) fn is_browser(method: &Method, headers: &HeaderMap) -> bool {
     let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    accepted.split(',').any(|range| range.split(';').next().unwrap_or_default().trim() == "text/html")
+    method == Method::GET
+        && accepted.split(',').any(|range| range.split(';').next().unwrap_or_default().trim() == "text/html")
 }
 
 /// Admits the holder of the secret. Too many wrong bearers limit those of their peer.

@@ -8,7 +8,7 @@ use ars_bot_core::settings::Settings;
 use ars_events::EventBody;
 use ars_runs::{COST, REFLECTION_COST, RunRecord};
 use ars_types::{RunStatus, StopMode};
-use reqwest::{Client, Response};
+use reqwest::{Client, RequestBuilder, Response, redirect::Policy};
 use serde_json::{Value, json};
 
 use super::support::{Bot, TOKENS, by_token, live_path, public, record, say};
@@ -145,6 +145,68 @@ async fn hidden_runs_share_one_answer() {
     bot.store.down.store(true, Ordering::Relaxed);
     assert_eq!(text(&bot, &format!("/runs/{id}")).await, text(&bot, "/runs/unknown").await);
     assert_eq!(text(&bot, "/runs/unknown").await.0, 503);
+}
+
+/// Requests a page as the browser of a person does, without following a redirection.
+fn as_browser(bot: &Bot, path: &str) -> RequestBuilder {
+    let client = Client::builder().redirect(Policy::none()).build().unwrap();
+    client.get(bot.url(path)).header("accept", "text/html,application/xhtml+xml,*/*;q=0.8")
+}
+
+/// A machine gets the answer that reveals nothing.
+#[tokio::test]
+async fn person_who_may_read_a_run_is_led_to_it() {
+    let bot = Bot::start().await;
+    let run = bot.run("live", "scripted/m");
+    let page = format!("/runs/{}", run.id());
+    for (path, target) in [
+        (page.clone(), live_path(&run)),
+        (format!("{page}?tab=changes"), format!("{}&tab=changes", live_path(&run))),
+    ] {
+        let led = as_browser(&bot, &path).send().await.unwrap();
+        assert_eq!(
+            (led.status().as_u16(), led.headers()["location"].to_str().unwrap()),
+            (303, target.as_str())
+        );
+    }
+    assert_eq!(text(&bot, &page).await, (404, "Not found\n".into()));
+    let wrong = as_browser(&bot, &format!("{page}?t=wrong")).send().await.unwrap();
+    assert_eq!(wrong.status(), 404);
+    let granted = Grants { channels: Set::of(&["http:ours"]), ..Grants::default() };
+    let settings = Settings { grants: [("access:ann".to_owned(), granted)].into(), ..Settings::default() };
+    let bot = Bot::behind(by_token("access:ann"), TOKENS, settings).await;
+    let hidden = bot.run("theirs", "scripted/m");
+    let mut answers = Vec::new();
+    for path in [format!("/runs/{}", hidden.id()), "/runs/unknown".into()] {
+        answers.push(whole(as_browser(&bot, &path).bearer_auth("look").send().await.unwrap()).await);
+    }
+    assert_eq!((answers[0].0, &answers[0]), (404, &answers[1]));
+}
+
+#[tokio::test]
+async fn unknown_page_is_a_page_for_a_browser() {
+    let bot = Bot::start().await;
+    for (path, status, part) in [
+        ("/runs/unknown", 404, "Not found"),
+        ("/nothing/here", 404, "Not found"),
+        ("/costs", 503, "this version has no costs pages"),
+        ("/residents", 503, "Not available"),
+    ] {
+        let answer = as_browser(&bot, path).send().await.unwrap();
+        assert_eq!(answer.status(), status, "{path}");
+        assert_eq!(answer.headers()["content-type"], "text/html; charset=utf-8");
+        assert!(answer.headers()["content-security-policy"].to_str().unwrap().contains("frame-ancestors"));
+        let html = answer.text().await.unwrap();
+        assert!(html.contains(part) && html.contains("name=\"viewport\""), "{path}: {html}");
+        assert!(html.contains("href=\"/runs?all=1\""), "{path}: {html}");
+    }
+    for (path, page) in [("/", "/runs"), ("/docs", "/runs/docs"), ("/outcomes/", "/runs/outcomes")] {
+        let answer = as_browser(&bot, path).send().await.unwrap();
+        assert_eq!((answer.status().as_u16(), answer.headers()["location"].to_str().unwrap()), (303, page));
+        assert_eq!(get(&bot, path).await.headers()["content-type"], "application/json", "{path}");
+    }
+    let stranger = Bot::behind(by_token("access:ann"), TOKENS, Settings::default()).await;
+    assert_eq!(as_browser(&stranger, "/nothing/here").send().await.unwrap().status(), 403);
 }
 
 #[tokio::test]

@@ -50,9 +50,13 @@ enum Owner {
     Nothing,
 }
 
+/// Paths that a person may type, with the page that is meant.
+const MOVED: [(&str, &str); 4] =
+    [("", "/runs"), ("/docs", "/runs/docs"), ("/outcomes", "/runs/outcomes"), ("/sign-in", "/runs/sign-in")];
+
 /// Answers a path outside the route table.
 /// Below `/api` it answers as the command routes do, for absent subsystems and below `/runs` and `/schedules` behind
-/// the gate, with 404 below a surface, and with the probe elsewhere.
+/// the gate, with 404 below a surface, and with the probe elsewhere, but for a person's browser.
 pub(crate) async fn fallback(State(state): State<HttpState>, request: Request) -> Response {
     let owner = owner(request.uri().path());
     let route = match owner {
@@ -63,7 +67,7 @@ pub(crate) async fn fallback(State(state): State<HttpState>, request: Request) -
                 None => probe::probe(State(state)).await,
             };
         }
-        Owner::Nothing => return probe::probe(State(state)).await,
+        Owner::Nothing => return unowned(&state, request).await,
         Owner::Surface => return no_such_route(),
         Owner::Costs(_) => "costs",
         Owner::Runs => "runs",
@@ -82,6 +86,24 @@ pub(crate) async fn fallback(State(state): State<HttpState>, request: Request) -
             return probe::probe(State(state)).await;
         }
         Owner::Surface => no_such_route(),
+    };
+    runs::add_page_headers(response.headers_mut());
+    response
+}
+
+/// Answers a machine with the probe, and a person with the page that the path means or the one that there is none.
+async fn unowned(state: &HttpState, request: Request) -> Response {
+    let (head, _) = request.into_parts();
+    if !viewer::is_browser(&head.method, &head.headers) {
+        return probe::probe(State(state.clone())).await;
+    }
+    let path = head.uri.path().trim_end_matches('/');
+    let mut response = match MOVED.iter().find(|(typed, _)| *typed == path) {
+        Some((_, page)) => respond::see_other(page),
+        None => match viewer::admit(state, &head, Area::Pages, "unknown").await {
+            Ok(_) => respond::not_found(),
+            Err(refused) => refused,
+        },
     };
     runs::add_page_headers(response.headers_mut());
     response

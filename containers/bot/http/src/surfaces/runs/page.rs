@@ -1,12 +1,13 @@
 //! `GET /runs/<id>`: live with the run's token, static once the run has finished.
-//! `tab` selects one of three views.
+//! `tab` selects one of three views. A person who may read a live run is led from the link without its token to the one
+//! with it.
 
 use ars_auth::Viewer;
 use ars_bot_core::queries::{Found, QueryError};
 use axum::{
     Extension,
     extract::State,
-    http::{HeaderValue, Uri, header::HeaderName},
+    http::{HeaderMap, HeaderValue, Method, Uri, header::HeaderName},
     response::Response,
 };
 
@@ -14,7 +15,7 @@ use super::{
     pages::{Changes, DiagnosisView, Nav, RunParts, Section, Tab},
     run_ref::{RunRef, reject},
 };
-use crate::{params, state::HttpState};
+use crate::{auth::viewer::is_browser, params, respond, state::HttpState};
 
 /// The outcome of a finished run, for the live page: the stream's `finished` event lacks it.
 const STATUS_HEADER: HeaderName = HeaderName::from_static("x-run-status");
@@ -23,13 +24,30 @@ const STATUS_HEADER: HeaderName = HeaderName::from_static("x-run-status");
 pub(crate) async fn page(
     State(state): State<HttpState>,
     Extension(viewer): Extension<Viewer>,
+    method: Method,
+    headers: HeaderMap,
     uri: Uri,
     run: RunRef,
 ) -> Response {
-    match view(&state, &viewer, &uri, &run).await {
-        Ok(response) => response,
-        Err(error) => reject(error),
+    let error = match view(&state, &viewer, &uri, &run).await {
+        Ok(response) => return response,
+        Err(error) => error,
+    };
+    if run.token.is_empty() && is_browser(&method, &headers) {
+        let reader = run.reader(&viewer, "runs.page");
+        if let Some(token) = state.core.queries().live_token(&reader, &run.id).await {
+            return respond::see_other(&with_token(&uri, &run, &token));
+        }
     }
+    reject(error)
+}
+
+/// Returns the address of the same view with the token.
+fn with_token(uri: &Uri, run: &RunRef, token: &str) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.append_pair("t", token);
+    query.extend_pairs(params::query(uri, "tab").map(|tab| ("tab", tab)));
+    format!("/runs/{}?{}", run.id, query.finish())
 }
 
 async fn view(state: &HttpState, viewer: &Viewer, uri: &Uri, run: &RunRef) -> Result<Response, QueryError> {
@@ -52,7 +70,9 @@ async fn view(state: &HttpState, viewer: &Viewer, uri: &Uri, run: &RunRef) -> Re
         RunParts { nav: Nav::of(state, Section::Runs), run: view, limits: queries.limits(view), token };
     let mut response = match (tab, diff) {
         (Tab::Changes, Some(diff)) => parts.changes(Changes::of(&diff)),
-        (Tab::Friction, _) => parts.friction(DiagnosisView::of(view.diagnosed(), view.finished.map(|(_, status)| status))),
+        (Tab::Friction, _) => {
+            parts.friction(DiagnosisView::of(view.diagnosed(), view.finished.map(|(_, status)| status)))
+        }
         _ => parts.transcript(before(uri)),
     };
     if let (None, Some((_, status))) = (token, view.finished) {

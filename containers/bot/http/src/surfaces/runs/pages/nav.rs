@@ -23,6 +23,8 @@ pub(crate) enum Section {
     Schedules,
     /// Documentation.
     Docs,
+    /// None: a page that tells what is wrong.
+    Elsewhere,
 }
 
 /// The links.
