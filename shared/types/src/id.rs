@@ -68,9 +68,9 @@ const OWNER_MAX: usize = 39;
 /// Maximum length of the name of a repository slug.
 const REPO_NAME_MAX: usize = 100;
 /// Maximum length of a caller's channel.
-const CHANNEL_NAME_MAX: usize = 100;
+pub const CHANNEL_NAME_MAX: usize = 100;
 /// Maximum length of a caller's thread, which keeps the whole key below the ledger's limit.
-const THREAD_NAME_MAX: usize = 128;
+pub const THREAD_NAME_MAX: usize = 128;
 
 name!(
     /// Id of a run: `^[A-Za-z0-9_-]{1,64}$`.

@@ -13,8 +13,8 @@ mod status;
 
 pub use error::InvalidName;
 pub use id::{
-    ChannelName, Generation, REF_MAX_BYTES, RUN_ID_MAX, RefName, RepoSlug, RunId, STRICT_REF_MAX, StoreKey,
-    StrictRefName, ThreadKey, ThreadName,
+    CHANNEL_NAME_MAX, ChannelName, Generation, REF_MAX_BYTES, RUN_ID_MAX, RefName, RepoSlug, RunId,
+    STRICT_REF_MAX, StoreKey, StrictRefName, THREAD_NAME_MAX, ThreadKey, ThreadName,
 };
 pub use model_ref::{Effort, MODEL_MAX, ModelRef};
 pub use ref_rules::is_ref_name;

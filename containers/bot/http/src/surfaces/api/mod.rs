@@ -7,6 +7,7 @@ mod error;
 mod input;
 mod openapi;
 mod operation;
+mod requests;
 mod schemas;
 mod serve;
 

@@ -1,10 +1,10 @@
-//! The description of the command routes in `OpenAPI` 3.1, derived from the definitions.
+//! The description of the HTTP interface in `OpenAPI` 3.1: command routes by their definitions, requests and runs.
 
 use ars_bot_core::commands::Commands;
 use ars_commands::Surface;
 use serde_json::{Map, Value, json};
 
-use super::{operation, schemas::Schemas};
+use super::{operation, requests, schemas::Schemas};
 use crate::state::HttpState;
 
 /// The version of `OpenAPI`, whose schemas are those of JSON Schema 2020-12.
@@ -15,6 +15,7 @@ pub(super) fn document(state: &HttpState, commands: &Commands) -> Value {
     let mut schemas = Schemas::default();
     schemas.add(operation::ERROR, operation::error_schema());
     let mut paths = Map::new();
+    requests::add(&mut paths, &mut schemas);
     for definition in commands.registry().on(Surface::Api) {
         let output = commands.output_schema(definition.id).unwrap_or_default();
         let item = operation::path_item(definition, output, &mut schemas);
@@ -27,7 +28,7 @@ pub(super) fn document(state: &HttpState, commands: &Commands) -> Value {
         "info": {
             "title": "Agent Request Service",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Commands over HTTP. Free text of requests, tools and memory is fenced as untrusted.",
+            "description": "Requests, runs and commands over HTTP. Free text of requests, tools and memory is fenced as untrusted.",
         },
         "servers": [{ "url": server }],
         "security": security(state.dashboard.mode()),
@@ -37,6 +38,11 @@ pub(super) fn document(state: &HttpState, commands: &Commands) -> Value {
             "responses": operation::error_responses(),
             "securitySchemes": {
                 "token": { "type": "http", "scheme": "bearer", "description": "The dashboard's secret." },
+                requests::INGRESS: {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "A token of `SERVICE_INGRESS_TOKENS`.",
+                },
                 "access": {
                     "type": "apiKey",
                     "in": "header",

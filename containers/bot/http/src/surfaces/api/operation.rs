@@ -75,12 +75,16 @@ fn parameter(definition: &Definition, field: &'static Field) -> Option<Value> {
     if matches!(field.kind, Kind::Map { .. }) {
         return None;
     }
-    let of_caller = FieldRule::OfCaller { field: field.name, when: None };
+    let is_of_caller = definition.rules.contains(&FieldRule::OfCaller { field: field.name, when: None });
+    let about = match is_of_caller {
+        true => format!("{}; required here, because a caller over HTTP has none of its own", field.about),
+        false => field.about.to_owned(),
+    };
     Some(json!({
         "name": field.name,
         "in": "query",
-        "description": field.about,
-        "required": field.is_required() || definition.rules.contains(&of_caller),
+        "description": about,
+        "required": field.is_required() || is_of_caller,
         "schema": schema::of_field(field),
     }))
 }
