@@ -23,6 +23,9 @@ pub struct Reply {
     /// The run that another process continues. It has no outcome yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
+    /// Why the request was refused, or its command failed. The text is in `reply`.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "error_code::known")]
+    pub code: Option<ErrorCode>,
 }
 
 /// A run and its outcome.

@@ -35,6 +35,15 @@ pub(crate) fn rejected(surface: Surface, rejection: Rejection) -> Response {
     response
 }
 
+/// Returns the same answer with a body that says more.
+pub(crate) fn rejected_with(surface: Surface, rejection: Rejection, body: &impl Serialize) -> Response {
+    let mut response = rejected(surface, rejection);
+    if let Ok(bytes) = serde_json::to_vec(body) {
+        *response.body_mut() = Body::from(bytes);
+    }
+    response
+}
+
 /// Returns a JSON error with its code.
 pub(crate) fn coded(code: ErrorCode, error: &str) -> Response {
     json(status_of(code), &ErrorBody { error: error.into(), code: Some(code), detail: None })

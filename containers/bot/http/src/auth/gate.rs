@@ -2,11 +2,12 @@
 
 use ars_auth::{
     Rejection, TokenEntry, TokenMap, bearer,
+    dashboard::by_token,
     gate::{self, Check, Head, Rules, order},
 };
 use axum::http::{HeaderMap, Method, header, request::Parts};
 
-use super::peer::Peer;
+use super::{peer::Peer, viewer::Dashboard};
 use crate::state::HttpState;
 
 /// The scope that lets a token start runs.
@@ -37,6 +38,16 @@ pub(crate) fn limited<T>(
         (_, Ok(())) => state.callers.prove(peer, now),
     }
     checked
+}
+
+/// The text for a caller with the dashboard's token. It tells a stranger nothing, because the caller has that token.
+pub(crate) const DASHBOARDS_TOKEN: &str =
+    "this is the token of the dashboard and of /api; this route takes one of SERVICE_INGRESS_TOKENS";
+
+/// Returns whether a caller presents the dashboard's token.
+pub(crate) fn has_dashboards_token(state: &HttpState, headers: &HeaderMap) -> bool {
+    let Dashboard::Token { secret, actor } = &*state.dashboard else { return false };
+    by_token(bearer(headers.get_all(header::AUTHORIZATION)), secret, actor).is_ok()
 }
 
 /// Runs the checks of the ingress before the body and returns the token's entry.

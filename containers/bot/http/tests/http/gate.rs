@@ -167,6 +167,34 @@ async fn wrong_bearers_of_a_peer_are_limited() {
     assert_eq!(get(&bot, "/runs", &right).await.status(), 200);
 }
 
+/// Who holds the token of one gate learns which one it is. Everyone else learns nothing.
+#[tokio::test]
+async fn token_of_another_gate_is_named() {
+    let bot = Bot::behind(by_token("access:ops"), TOKENS, public()).await;
+    let post = async |path: &str, token: &str| {
+        let request =
+            client().post(bot.url(path)).bearer_auth(token).header("content-type", "application/json");
+        let answer = request.body("{}").send().await.unwrap();
+        (answer.status().as_u16(), answer.text().await.unwrap())
+    };
+    let plain_rpc = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"unauthorized"}}"#;
+    for (path, token, status, part) in [
+        ("/ingress", "look", 401, "dashboard"),
+        ("/mcp", "look", 401, "dashboard"),
+        ("/api/runs.list", "good", 403, "/ingress"),
+    ] {
+        let (answered, text) = post(path, token).await;
+        assert!(answered == status && text.contains(part), "{path}: {answered} {text}");
+    }
+    for (path, status, body) in [
+        ("/ingress", 401, r#"{"error":"unauthorized"}"#),
+        ("/mcp", 401, plain_rpc),
+        ("/api/runs.list", 403, FORBIDDEN),
+    ] {
+        assert_eq!(post(path, "guess").await, (status, body.to_owned()), "{path}");
+    }
+}
+
 #[tokio::test]
 async fn sign_out_removes_the_cookie() {
     let bot = Bot::behind(by_token("access:ops"), TOKENS, public()).await;

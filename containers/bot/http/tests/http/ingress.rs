@@ -105,6 +105,7 @@ async fn reply_without_run_has_no_receipt() {
         let (status, answer) = told(post(&bot, "good", body.to_string()).await).await;
         assert_eq!((status, answer.get("run")), (200, None));
         assert!(answer["reply"].as_str().unwrap().contains("agent"));
+        assert_eq!(answer["code"], "invalid_input", "a script cannot read the text");
     }
 }
 
@@ -332,17 +333,18 @@ const OPERATOR: &str = r#"{"op": {"subject": "op", "scopes": ["dispatch", "confi
 #[tokio::test]
 async fn command_is_answered_without_a_run() {
     let bot = Bot::start_with(OPERATOR, Settings::default()).await;
-    for (text, reply) in [
-        ("config show", "In effect here: "),
-        ("config show --bogus", "⚠️ `config show`: "),
-        ("friction report \"open", "⚠️ `friction report`: "),
-        ("help", "⛔ `help show`: "),
+    for (text, reply, code) in [
+        ("config show", "In effect here: ", Value::Null),
+        ("config show --bogus", "⚠️ `config show`: ", json!("invalid_input")),
+        ("friction report \"open", "⚠️ `friction report`: ", json!("invalid_input")),
+        ("help", "⛔ `help show`: ", json!("unauthorized")),
     ] {
         for is_async in [false, true] {
             let body = json!({"text": text, "async": is_async});
             let (status, answer) = told(post(&bot, "op", body.to_string()).await).await;
             assert_eq!((status, answer.get("run")), (200, None), "{text}");
             assert!(answer["reply"].as_str().unwrap().starts_with(reply), "{answer}");
+            assert_eq!(answer["code"], code, "{text}");
         }
     }
     assert!(bot.model.asked.lock().unwrap().is_empty() && bot.core.registry().list().is_empty());

@@ -52,6 +52,11 @@ impl ApiError {
         }
     }
 
+    /// Returns the error with another text.
+    pub(super) fn with_text(self, text: &str) -> Self {
+        Self { message: text.to_owned(), ..self }
+    }
+
     /// Returns the answer.
     pub(super) fn into_response(self) -> Response {
         let Self { code, message, allow, wait_s } = self;

@@ -1,5 +1,6 @@
 //! The order of checks of a command route, and its answer.
 
+use ars_auth::{Denied, bearer};
 use ars_bot_core::commands::{Caller, Commands, Success};
 use ars_commands::{Definition, RawInput, Surface, Target};
 use ars_wire::{ErrorCode, api::OPENAPI};
@@ -22,6 +23,9 @@ use crate::{
     state::HttpState,
 };
 
+/// The text for a caller with a token of the ingress. It tells a stranger nothing, because the caller has that token.
+const INGRESS_TOKEN: &str =
+    "forbidden: this is a token of /ingress and /mcp; this route takes the credential of the dashboard";
 /// Prefix of a command's route.
 const PREFIX: &str = "/api/";
 /// Media type of every answer.
@@ -44,8 +48,9 @@ pub(super) fn with_headers(mut response: Response) -> Response {
 
 async fn answer(state: &HttpState, request: Request) -> Result<String, ApiError> {
     let (head, body) = request.into_parts();
-    let actor =
-        viewer::authenticate(state, &head, Area::Api).await.map_err(|reason| ApiError::gate(&reason))?;
+    let actor = viewer::authenticate(state, &head, Area::Api)
+        .await
+        .map_err(|reason| gate_error(state, &head, &reason))?;
     let caller = Caller::dashboard(actor);
     let commands = state.core.commands();
 
@@ -67,6 +72,14 @@ async fn answer(state: &HttpState, request: Request) -> Result<String, ApiError>
         definition.check_names(&raw)?;
     }
     Ok(invoke(commands, caller, definition, raw).await?.json)
+}
+
+/// Returns the error of a caller that the gate rejected, and says so if its token is one of another gate.
+fn gate_error(state: &HttpState, head: &Parts, reason: &Denied) -> ApiError {
+    let error = ApiError::gate(reason);
+    let presented = bearer(head.headers.get_all(header::AUTHORIZATION));
+    let is_ingress = presented.is_some_and(|token| state.tokens.authenticate(token).is_some());
+    if matches!(reason, Denied::BadCredential) && is_ingress { error.with_text(INGRESS_TOKEN) } else { error }
 }
 
 /// Runs the checks that need no body and no permission.

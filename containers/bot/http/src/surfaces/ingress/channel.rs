@@ -29,7 +29,7 @@ struct ChannelState {
     receipt: Option<Receipt>,
     is_rejected_by_shutdown: bool,
     handed_off: Option<RunId>,
-    has_failed: bool,
+    failure: Option<ErrorCode>,
     overload: Option<Overload>,
     repeated: Option<FirstUse>,
 }
@@ -65,7 +65,7 @@ impl HttpChannel {
     pub(crate) fn collected(&self) -> Reply {
         let state = self.lock();
         let (run, run_id) = (state.receipt.clone(), state.handed_off.clone());
-        Reply { reply: state.replies.join(BLANK_LINE), run, run_id }
+        Reply { reply: state.replies.join(BLANK_LINE), run, run_id, code: state.failure }
     }
 
     /// Returns `true` if the core rejected the request because of a drain.
@@ -87,7 +87,7 @@ impl HttpChannel {
     pub(crate) fn is_complete(&self) -> bool {
         let said = self.lock();
         !(said.is_rejected_by_shutdown
-            || said.has_failed
+            || said.failure.is_some()
             || said.handed_off.is_some()
             || said.repeated.is_some())
     }
@@ -105,7 +105,7 @@ impl ChannelIo for HttpChannel {
     }
 
     async fn refused(&self, refusal: &Refusal) -> Result<(), ReplyError> {
-        self.lock().has_failed = true;
+        self.lock().failure = Some(refusal.error_code());
         if let Refusal::Overloaded(overload) = refusal {
             self.lock().overload = Some(*overload);
         }
@@ -121,7 +121,8 @@ impl ChannelIo for HttpChannel {
     }
 
     fn command_answered(&self, failure: Option<ErrorCode>) {
-        self.lock().has_failed |= failure.is_some();
+        let mut state = self.lock();
+        state.failure = failure.or(state.failure);
     }
 
     fn rejected_by_shutdown(&self) {
@@ -164,6 +165,6 @@ mod tests {
         io.reply("b").await.unwrap();
         io.run_finished(&id, RunStatus::Completed);
         let run = Some(Receipt { id, status: RunStatus::Completed });
-        assert_eq!(io.collected(), Reply { reply: "a\n\nb".into(), run, run_id: None });
+        assert_eq!(io.collected(), Reply { reply: "a\n\nb".into(), run, ..Reply::default() });
     }
 }

@@ -137,7 +137,7 @@ impl Keyed<'_> {
             Ok(Outcome { status, answer }) => {
                 let page = || texts::run_without_answer(&self.state.core.settings().run_url(&id));
                 let reply = answer.unwrap_or_else(page);
-                Ok(self.answer(&Reply { reply, run: Some(Receipt { id, status }), run_id: None }))
+                Ok(self.answer(&Reply { reply, run: Some(Receipt { id, status }), ..Reply::default() }))
             }
             Err(OutcomeError::Gone) => Err(IngressError::AnswerGone),
             Err(OutcomeError::ShuttingDown) => Err(IngressError::Draining),

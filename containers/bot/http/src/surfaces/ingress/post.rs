@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ars_auth::{Actor, Ingress};
+use ars_auth::{Actor, Ingress, Rejection};
 use ars_bot_ports::IncomingMessage;
 use ars_types::{RunId, ThreadKey};
 use ars_wire::ingress::Accepted;
@@ -20,7 +20,7 @@ use super::{
     message::message,
 };
 use crate::{
-    auth::gate::{admit, limited},
+    auth::gate::{admit, has_dashboards_token, limited},
     error::IngressError,
     respond,
     server::{MAX_BODY_BYTES, read_body},
@@ -34,7 +34,11 @@ pub(crate) async fn post(State(state): State<HttpState>, request: Request) -> Re
 
 async fn serve(state: &HttpState, request: Request) -> Result<Response, IngressError> {
     let (head, stream) = request.into_parts();
-    let entry = limited(state, &head, || admit(&head.method, &head.headers, &state.tokens))?;
+    let entry = limited(state, &head, || admit(&head.method, &head.headers, &state.tokens));
+    let entry = entry.map_err(|rejection| match rejection {
+        Rejection::Unauthenticated if has_dashboards_token(state, &head.headers) => IngressError::OtherGate,
+        rejection => rejection.into(),
+    })?;
     state.count(&Actor::service(Ingress::Http, entry).id)?;
     let key = idempotency::key(&head.headers)?;
     let bytes = read_body(stream, MAX_BODY_BYTES).await?;

@@ -1,6 +1,6 @@
 //! `POST /mcp`: gate, origin, body, and one JSON-RPC response.
 
-use ars_auth::{Surface, TokenEntry};
+use ars_auth::{Rejection, Surface, TokenEntry};
 use ars_wire::{
     ErrorCode,
     mcp::{self, RpcError},
@@ -18,7 +18,7 @@ use super::{
     methods, origin, progress, stateless, version,
 };
 use crate::{
-    auth::gate::{identify, limited},
+    auth::gate::{DASHBOARDS_TOKEN, has_dashboards_token, identify, limited},
     error::BodyError,
     respond,
     server::{MAX_BODY_BYTES, read_body},
@@ -31,6 +31,11 @@ pub(crate) async fn post(State(state): State<HttpState>, request: Request) -> Re
     match limited(&state, &head, || identify(&head.method, &head.headers, &state.tokens)) {
         Ok(entry) => {
             serve(&state, entry, &head, body).await.unwrap_or_else(|(code, text)| reject(code, &text))
+        }
+        Err(rejection @ Rejection::Unauthenticated) if has_dashboards_token(&state, &head.headers) => {
+            let text = format!("unauthorized: {DASHBOARDS_TOKEN}");
+            let error = RpcError::of_protocol(ErrorCode::Unauthorized, text);
+            respond::rejected_with(Surface::Mcp, rejection, &mcp::Response::new(Value::Null, Err(error)))
         }
         Err(rejection) => respond::rejected(Surface::Mcp, rejection),
     }
