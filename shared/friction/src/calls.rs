@@ -204,8 +204,8 @@ impl<'a> Pairing<'a> {
         }
     }
 
-    /// Returns whether the same call failed before, and no edit since may have mended it: to reproduce, fix and run
-    /// again is work, not friction.
+    /// Returns whether the same call failed before, and no edit since may have mended it.
+    /// To reproduce, fix and run again is work, not friction.
     fn repeats(&self, tool: &'a str, summary: &'a str) -> bool {
         self.failed.get(&(tool, summary)).is_some_and(|failure| match failure {
             Failure::Lasting => true,

@@ -51,7 +51,9 @@ export class Queued {
   }
 
   show() {
-    this.list?.replaceChildren(...this.messages.map(({ text }) => row("You, queued", text)));
+    if (!this.list) return;
+    this.list.replaceChildren(...this.messages.map(({ text }) => row("You, queued", text)));
+    this.list.hidden = this.messages.length === 0;
   }
 }
 

@@ -11,7 +11,7 @@ use axum::{
     response::Response,
 };
 
-use crate::{auth::gate::DASHBOARDS_TOKEN, respond};
+use crate::respond;
 
 /// Value of `Retry-After` during a drain.
 /// A drain lasts at most its deadline, and the next process starts within seconds.
@@ -22,8 +22,8 @@ const NEXT_PROCESS_S: &str = "5";
 pub(crate) enum IngressError {
     /// A check before the body failed.
     Gate(Rejection),
-    /// The bearer is the dashboard's.
-    OtherGate,
+    /// The bearer is that of another gate, which the text names.
+    OtherGate(&'static str),
     /// The body exceeds the limit.
     TooLarge,
     /// The body did not arrive in time.
@@ -79,7 +79,7 @@ impl IngressError {
     fn code(&self) -> ErrorCode {
         match self {
             Self::Gate(rejection) => rejection.code(),
-            Self::OtherGate => Rejection::Unauthenticated.code(),
+            Self::OtherGate(_) => Rejection::Unauthenticated.code(),
             Self::TooLarge => ErrorCode::PayloadTooLarge,
             Self::TooSlow => ErrorCode::RequestTimeout,
             Self::BadBody(_) | Self::KeyReused => ErrorCode::InvalidInput,
@@ -94,8 +94,8 @@ impl IngressError {
     pub(crate) fn into_response(self) -> Response {
         let (error, detail) = match &self {
             Self::Gate(rejection) => return respond::rejected(Surface::Ingress, *rejection),
-            Self::OtherGate => {
-                let detail = Some(DASHBOARDS_TOKEN.to_owned());
+            Self::OtherGate(text) => {
+                let detail = Some((*text).to_owned());
                 let body = ErrorBody { error: "unauthorized".to_owned(), code: None, detail };
                 return respond::rejected_with(Surface::Ingress, Rejection::Unauthenticated, &body);
             }
@@ -137,7 +137,7 @@ impl IngressError {
                 response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(NEXT_PROCESS_S));
             }
             Self::Gate(_)
-            | Self::OtherGate
+            | Self::OtherGate(_)
             | Self::BadBody(_)
             | Self::KeyReused
             | Self::AnswerGone

@@ -40,7 +40,8 @@ pub(crate) fn limited<T>(
     checked
 }
 
-/// The text for a caller with the dashboard's token. It tells a stranger nothing, because the caller has that token.
+/// The text for a caller with the dashboard's token.
+/// It tells a stranger nothing, because the caller has that token.
 pub(crate) const DASHBOARDS_TOKEN: &str =
     "this is the token of the dashboard and of /api; this route takes one of SERVICE_INGRESS_TOKENS";
 

@@ -1,4 +1,6 @@
-//! The description of the HTTP interface in `OpenAPI` 3.1: command routes by their definitions, requests and runs.
+//! The description of the HTTP interface in `OpenAPI` 3.1.
+//!
+//! Command routes are described by their definitions; the other operations are in `requests`.
 
 use ars_bot_core::commands::Commands;
 use ars_commands::Surface;

@@ -126,7 +126,8 @@ fn stop() -> Value {
     })
 }
 
-/// Returns the responses of a route of a run. A hidden run is plain text, and so is a viewer who is not admitted.
+/// Returns the responses of a run's route.
+/// The answers about a hidden run and to a viewer who is not admitted are plain text.
 fn with_errors(success: &Value, codes: &[ErrorCode]) -> Value {
     let plain = |description: &str| {
         let text = json!({ "text/plain": { "schema": { "type": "string" } } });

@@ -23,7 +23,8 @@ use crate::{
     state::HttpState,
 };
 
-/// The text for a caller with a token of the ingress. It tells a stranger nothing, because the caller has that token.
+/// The text for a caller with a token of the ingress.
+/// It tells a stranger nothing, because the caller has that token.
 const INGRESS_TOKEN: &str =
     "forbidden: this is a token of /ingress and /mcp; this route takes the credential of the dashboard";
 /// Prefix of a command's route.
@@ -74,7 +75,7 @@ async fn answer(state: &HttpState, request: Request) -> Result<String, ApiError>
     Ok(invoke(commands, caller, definition, raw).await?.json)
 }
 
-/// Returns the error of a caller that the gate rejected, and says so if its token is one of another gate.
+/// Returns the error of a rejected caller, which names the right gate if its token is one of it.
 fn gate_error(state: &HttpState, head: &Parts, reason: &Denied) -> ApiError {
     let error = ApiError::gate(reason);
     let presented = bearer(head.headers.get_all(header::AUTHORIZATION));

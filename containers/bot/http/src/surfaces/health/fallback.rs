@@ -91,7 +91,8 @@ pub(crate) async fn fallback(State(state): State<HttpState>, request: Request) -
     response
 }
 
-/// Answers a machine with the probe, and a person with the page that the path means or the one that there is none.
+/// Answers a machine with the probe.
+/// A person gets the page that the path means, or one that says that there is none.
 async fn unowned(state: &HttpState, request: Request) -> Response {
     let (head, _) = request.into_parts();
     if !viewer::is_browser(&head.method, &head.headers) {

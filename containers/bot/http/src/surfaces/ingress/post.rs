@@ -20,7 +20,7 @@ use super::{
     message::message,
 };
 use crate::{
-    auth::gate::{admit, has_dashboards_token, limited},
+    auth::gate::{DASHBOARDS_TOKEN, admit, has_dashboards_token, limited},
     error::IngressError,
     respond,
     server::{MAX_BODY_BYTES, read_body},
@@ -36,7 +36,9 @@ async fn serve(state: &HttpState, request: Request) -> Result<Response, IngressE
     let (head, stream) = request.into_parts();
     let entry = limited(state, &head, || admit(&head.method, &head.headers, &state.tokens));
     let entry = entry.map_err(|rejection| match rejection {
-        Rejection::Unauthenticated if has_dashboards_token(state, &head.headers) => IngressError::OtherGate,
+        Rejection::Unauthenticated if has_dashboards_token(state, &head.headers) => {
+            IngressError::OtherGate(DASHBOARDS_TOKEN)
+        }
         rejection => rejection.into(),
     })?;
     state.count(&Actor::service(Ingress::Http, entry).id)?;

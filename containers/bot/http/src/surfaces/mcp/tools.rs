@@ -1,4 +1,4 @@
-//! The tools: `dispatch`, and every command that is visible on this surface. Both eras list the same ones.
+//! The tools of both eras: `dispatch`, and every command that is visible on this surface.
 
 use std::{iter, sync::Arc};
 

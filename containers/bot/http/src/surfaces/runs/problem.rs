@@ -1,4 +1,6 @@
-//! Pages in place of the plain texts that machines get: no such page, a subsystem that is off, a store that is down.
+//! Pages in place of the plain texts that machines get.
+//!
+//! They say that there is no such page, that a subsystem is off, or that a store does not answer.
 
 use askama::Template as _;
 use axum::{
