@@ -21,8 +21,8 @@ mod wrangler;
 use std::path::{Path, PathBuf};
 
 pub use build::{
-    Built, RESIDENT_WORKER_GZIP_LIMIT, STATE_WORKER_GZIP_LIMIT, build_edge_worker, build_resident_worker, build_state_worker, build_worker,
-    target_dir,
+    Built, RESIDENT_WORKER_GZIP_LIMIT, STATE_WORKER_GZIP_LIMIT, build_edge_worker, build_resident_worker,
+    build_state_worker, build_worker, target_dir,
 };
 pub use cache::cache_dir;
 pub use command::{cargo, run as run_tool};
