@@ -144,7 +144,10 @@ impl Gate {
     /// Needs the runtime, on which it is served.
     pub(crate) fn of_session(run: &Arc<RunEgress>, line: &Line) -> io::Result<Self> {
         let closed = CancellationToken::new();
-        let listener = TcpListener::from_std(line.listener.try_clone()?)?;
+        let listener = line.listener.try_clone()?;
+        // Connections that nobody accepted are not those of this command.
+        while listener.accept().is_ok() {}
+        let listener = TcpListener::from_std(listener)?;
         let proxy = Proxy { run: Arc::clone(run), secret: line.secret.clone(), closed: closed.clone() };
         tokio::spawn(proxy.supervise(listener));
         let (port, secret, run) = (line.port, line.secret.clone(), Arc::clone(run));

@@ -88,6 +88,10 @@ pub(super) fn session_arguments(
     has_scopes: bool,
 ) -> Option<Vec<OsString>> {
     let entry = programs.entry?;
+    // The folder in memory is emptied after each command, and must have nothing of the workspace.
+    if access.writable.iter().chain(&access.readable).any(|path| path.starts_with(SHARED_MEMORY)) {
+        return None;
+    }
     let mut arguments = mounts(programs, folders, staged, access);
     // The kernel ignores signals from within for the first process of a namespace.
     arguments.push("--as-pid-1".into());
@@ -98,6 +102,7 @@ pub(super) fn session_arguments(
         has_listener: matches!(access.reach, Reach::Proxy(_)),
         signals: if has_scopes { Signals::Scopes } else { Signals::Namespace },
         memory: Some(SHARED_MEMORY),
+        place: access.temporary.clone(),
     };
     arguments.extend([ENTRY, SERVE].map(OsString::from));
     arguments.extend(options.words().map(OsString::from));

@@ -136,6 +136,7 @@ impl Sandbox {
                     has_listener: false,
                     signals: Signals::Domain,
                     memory: None,
+                    place: access.temporary.clone(),
                 };
                 let words = options.words().map(OsString::from);
                 let entry = self.entry.clone()?.into_os_string();

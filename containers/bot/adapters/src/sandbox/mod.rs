@@ -31,4 +31,4 @@ pub(crate) use confinement::{Domain, Sandbox, give_up_capabilities};
 pub(crate) use folders::Folders;
 pub(crate) use groups::{Entrance, Membership, RunGroup};
 pub(crate) use limits::limit;
-pub(crate) use session::{Answer, Frame, Order, Wait, receive, send, send_start};
+pub(crate) use session::{Answer, Frame, Wait, kill_message, receive, send_part, start_message};

@@ -29,7 +29,7 @@ use super::{
     programs::Programs,
     remote::Remote,
     rights, search,
-    session::{Lent, Parts, Session},
+    session::{Lent, Session},
 };
 use crate::{
     egress::{Gate, RunEgress},
@@ -67,7 +67,7 @@ pub(super) struct LocalWorkspace {
     /// The control group of the run, or of the reader, that opened the tree.
     pub(super) group: Option<Arc<RunGroup>>,
     /// The sandbox of its commands.
-    pub(super) session: Session,
+    pub(super) session: Arc<Session>,
     /// Keeps the tree from being evicted.
     pub(super) in_use: InUse,
     /// Why the tree is here and not on a resident.
@@ -119,32 +119,25 @@ impl LocalWorkspace {
         }
     }
 
-    fn parts(&self) -> Parts<'_> {
-        Parts { programs: &self.programs, place: &self.place, group: self.group.as_ref() }
-    }
-
     /// Makes the sandbox of the run's commands ready, beside the first call of the model.
-    pub(super) fn prepare_meanwhile(self: &Arc<Self>) {
-        let preparing = Arc::downgrade(self);
-        tokio::spawn(async move {
-            if let Some(workspace) = preparing.upgrade() {
-                workspace.session.prepare(workspace.parts()).await;
-            }
-        });
+    pub(super) fn prepare_meanwhile(&self) {
+        let session = Arc::clone(&self.session);
+        // The workspace may close meanwhile.
+        tokio::spawn(async move { drop(session.lend().await) });
     }
 
-    /// Runs a command in the session of the run.
+    /// Runs a command in the session of the run. `None` if that ended before the command began.
     async fn run_in(
         &self,
         session: Lent<'_>,
         request: ExecRequest<'_>,
         output: &mut Capture,
         cancel: &CancellationToken,
-    ) -> Result<process::Ended, WorkspaceError> {
+    ) -> Result<Option<process::Ended>, WorkspaceError> {
         let gate = session.gate(&self.egress)?;
         let mut command = self.programs.in_session(SHELL, &self.place, gate.as_ref());
         command.args(shell_words(request.command)).current_dir(self.place.join("tree"));
-        session.run(&command, request.timeout, output, self.group.as_ref(), cancel).await
+        session.run(&command, request.timeout, output, cancel).await
     }
 
     /// Runs a command in a sandbox of its own.
@@ -280,8 +273,16 @@ impl Workspace for LocalWorkspace {
     ) -> Result<ExecOutcome, WorkspaceError> {
         self.be_usable().await?;
         let mut output = Capture::both_ends(request.output_limit);
-        let ended = match self.session.lend(self.parts()).await {
+        let lent = tokio::select! {
+            lent = self.session.lend() => lent,
+            () = cancel.cancelled() => return Err(WorkspaceError::Cancelled),
+        };
+        let ended = match lent {
             Some(session) => self.run_in(session, request, &mut output, cancel).await?,
+            None => None,
+        };
+        let ended = match ended {
+            Some(ended) => ended,
             None => self.run_apart(request, &mut output, cancel).await?,
         };
         let (output, truncated) = output.into_text();

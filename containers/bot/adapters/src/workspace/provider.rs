@@ -410,10 +410,12 @@ impl GitWorkspaces {
         };
         in_use.touch().map_err(|error| infra(&error))?;
         let place = root.join(&name);
+        let group = programs.sandbox.group_of_run();
         let workspace = Arc::new(LocalWorkspace {
+            session: Arc::new(Session::new(programs, &place, group.clone())),
             egress: self.egress(request.agent, &meta),
-            session: Session::default(),
-            group: programs.sandbox.group_of_run(),
+
+            group,
             programs: Arc::clone(programs),
             files: Arc::new(Files::of(place.join("tree"), tree)),
             place,

@@ -7,10 +7,10 @@
 use std::{
     io,
     os::{
-        fd::AsFd as _,
+        fd::{AsFd as _, BorrowedFd},
         unix::{net::UnixStream, process::CommandExt as _},
     },
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -31,7 +31,7 @@ use super::{
 };
 use crate::{
     egress::{Gate, GateKind, Line, RunEgress, Way},
-    sandbox::{Answer, Frame, Order, Reach, RunGroup, Wait, receive, send, send_start},
+    sandbox::{Answer, Frame, Reach, RunGroup, Wait, kill_message, receive, send_part, start_message},
 };
 
 /// Time in which a session starts, and in which it kills what a command left. Only a hang reaches it.
@@ -41,18 +41,17 @@ const REASON_MAX: usize = 1 << 10;
 /// The number of SIGKILL.
 const KILL: i32 = 9;
 
-/// What a session needs to start.
-pub(super) struct Parts<'a> {
-    pub(super) programs: &'a Programs,
-    /// The workspace's own folder.
-    pub(super) place: &'a Path,
-    pub(super) group: Option<&'a Arc<RunGroup>>,
-}
+/// Starts that fail before commands go on without a session.
+const FAILURES_MAX: u32 = 3;
 
-/// The session of a workspace.
-#[derive(Default)]
+/// The session of a workspace, and what it needs to start.
 pub(super) struct Session {
-    starting: tokio::sync::Mutex<()>,
+    pub(super) programs: Arc<Programs>,
+    /// The workspace's own folder.
+    pub(super) place: PathBuf,
+    /// The control group of the run.
+    pub(super) group: Option<Arc<RunGroup>>,
+    starting: tokio::sync::Mutex<u32>,
     slot: Mutex<Slot>,
 }
 
@@ -83,14 +82,20 @@ pub(super) struct Lent<'a> {
 }
 
 impl Session {
+    /// Returns a session that is not started yet.
+    pub(super) fn new(programs: &Arc<Programs>, place: &Path, group: Option<Arc<RunGroup>>) -> Self {
+        let (starting, slot) = (tokio::sync::Mutex::default(), Mutex::default());
+        Self { programs: Arc::clone(programs), place: place.to_owned(), group, starting, slot }
+    }
+
     fn slot(&self) -> MutexGuard<'_, Slot> {
         self.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the session for one command, which starts it if need be.
     /// `None` if the command needs a sandbox of its own.
-    pub(super) async fn lend(&self, parts: Parts<'_>) -> Option<Lent<'_>> {
-        let _alone = self.starting.lock().await;
+    pub(super) async fn lend(&self) -> Option<Lent<'_>> {
+        let mut failures = self.starting.lock().await;
         let taken = {
             let mut slot = self.slot();
             match &mut *slot {
@@ -99,24 +104,30 @@ impl Session {
             }
         };
         let mut lent = Lent { session: self, live: None, is_over: true };
-        match taken {
-            Slot::Idle(live) => lent.live = Some(live),
-            _ => match Live::start(&parts).await {
-                Ok(live) => lent.live = live.map(Box::new),
-                Err(error) => tracing::warn!(%error, "a run has no session, and a sandbox for each command"),
+        lent.live = match taken {
+            // One that was killed meanwhile is replaced.
+            Slot::Idle(live) if live.is_alive() => Some(live),
+            _ => match Live::start(self).await {
+                Ok(Some(live)) => Some(Box::new(live)),
+                Ok(None) => {
+                    *failures = FAILURES_MAX;
+                    None
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "the sandbox of a run did not start: its next command has its own");
+                    *failures += 1;
+                    None
+                }
             },
+        };
+        if lent.live.is_some() {
+            return Some(lent);
         }
-        if lent.live.is_none() {
-            drop(lent);
+        drop(lent);
+        if *failures >= FAILURES_MAX {
             *self.slot() = Slot::Impossible;
-            return None;
         }
-        Some(lent)
-    }
-
-    /// Starts the session before the first command needs it.
-    pub(super) async fn prepare(&self, parts: Parts<'_>) {
-        drop(self.lend(parts).await);
+        None
     }
 }
 
@@ -132,7 +143,7 @@ impl Live {
         deprecated,
         reason = "sound for a socket, which always is the one file it owns; its successor is unsafe to call"
     )]
-    async fn start(parts: &Parts<'_>) -> Result<Option<Self>, WorkspaceError> {
+    async fn start(parts: &Session) -> Result<Option<Self>, WorkspaceError> {
         let failed = |error: io::Error| infra("the session", &error);
         let mut line = None;
         let reach = match parts.programs.gate() {
@@ -143,14 +154,14 @@ impl Live {
             }
             None => Reach::of(None, parts.programs.sandbox.network(), true),
         };
-        let Some(mut program) = parts.programs.of_session(parts.place, reach) else { return Ok(None) };
-        program.group = parts.group.cloned();
+        let Some(mut program) = parts.programs.of_session(&parts.place, reach) else { return Ok(None) };
+        program.group.clone_from(&parts.group);
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
         let (said, errors) = pipe()?;
-        program.command.current_dir(parts.place).stdout(Stdio::null()).stderr(errors).process_group(0);
+        program.command.current_dir(&parts.place).stdout(Stdio::null()).stderr(errors).process_group(0);
         let started = start(program, Input::Socket(Pair { ours: &ours, theirs })).await?;
         let group = Group::of(&started.child);
-        let socket = AsyncFd::with_interest(ours, Interest::READABLE).map_err(failed)?;
+        let socket = AsyncFd::with_interest(ours, Interest::READABLE | Interest::WRITABLE).map_err(failed)?;
         let mut live = Self { socket, line, _group: group, _started: started };
         let ready = timeout(SESSION_TIMEOUT, live.answer()).await;
         match ready.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
@@ -167,6 +178,26 @@ impl Live {
             }
             Err(error) => Err(failed(error)),
         }
+    }
+
+    /// Returns whether it waits for an order.
+    fn is_alive(&self) -> bool {
+        let said = receive::<Answer>(self.socket.get_ref(), Wait::Never);
+        said.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+    }
+
+    async fn send(&self, message: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let send = |sent: usize| {
+            let descriptors = if sent == 0 { descriptors } else { &[] };
+            let part = &message[sent..];
+            self.socket
+                .async_io(Interest::WRITABLE, move |socket| send_part(socket, part, descriptors, Wait::Never))
+        };
+        let mut sent = 0;
+        while sent < message.len() {
+            sent += send(sent).await?;
+        }
+        Ok(())
     }
 
     /// Waits for an answer. `None` if the program has ended.
@@ -187,21 +218,24 @@ impl Lent<'_> {
     }
 
     /// Runs a command until it ends, times out, or is cancelled.
-    /// Standard error shares the pipe of standard output.
+    /// Standard error shares the pipe of standard output. `None` if the session ended before the command began.
     pub(super) async fn run(
         mut self,
         command: &Command,
         limit: Duration,
         output: &mut Capture,
-        group: Option<&Arc<RunGroup>>,
         cancel: &CancellationToken,
-    ) -> Result<Ended, WorkspaceError> {
+    ) -> Result<Option<Ended>, WorkspaceError> {
         let lost = |error: io::Error| infra("the session", &error);
         self.is_over = false;
         let (out, writer) = pipe()?;
         let live = self.live()?;
-        let membership = group.and_then(RunGroup::attend);
-        send_start(live.socket.get_ref(), command, [writer.as_fd(), writer.as_fd()]).map_err(lost)?;
+        let membership = self.session.group.as_ref().and_then(RunGroup::attend);
+        let message = start_message(command).map_err(lost)?;
+        match live.send(&message, &[writer.as_fd(), writer.as_fd()]).await {
+            Err(error) if has_not_begun(&error) => return Ok(None),
+            sent => sent.map_err(lost)?,
+        }
         drop(writer);
         let mut reading = std::pin::pin!(drain(out, output));
         let mut read_all = false;
@@ -219,7 +253,10 @@ impl Lent<'_> {
                 tokio::select! {
                     () = &mut reading, if !read_all => read_all = true,
                     () = &mut watching, if is_watched => is_watched = false,
-                    answer = &mut exited => break Ok(answer.map_err(lost)?),
+                    answer = &mut exited => match answer {
+                        Err(error) if has_not_begun(&error) => return Ok(None),
+                        answer => break Ok(answer.map_err(lost)?),
+                    },
                     () = &mut alarm => break Err(End::TimedOut),
                     () = cancel.cancelled() => break Err(End::Cancelled),
                 }
@@ -237,8 +274,9 @@ impl Lent<'_> {
             // The last output is still in the pipe.
             let _ = timeout(LINGER, &mut reading).await;
         }
-        self.is_over = is_killed;
-        match end {
+        let has_failed = matches!(&end, Ok(Some(Frame { kind: Answer::Failed, .. })));
+        self.is_over = is_killed && !has_failed;
+        let ended = match end {
             Ok(Some(Frame { kind: Answer::Exited, body, .. })) => {
                 let code = std::str::from_utf8(&body).ok().and_then(|code| code.parse().ok());
                 Ok(Ended { exit_code: code.unwrap_or(SIGNAL_BASE), timed_out: false, reached })
@@ -251,14 +289,20 @@ impl Lent<'_> {
             Ok(_) => Ok(Ended { exit_code: SIGNAL_BASE + KILL, timed_out: false, reached }),
             Err(End::TimedOut) => Ok(Ended { exit_code: TIMED_OUT, timed_out: true, reached }),
             Err(_) => Err(WorkspaceError::Cancelled),
-        }
+        };
+        ended.map(Some)
     }
+}
+
+/// Returns whether a broken connection means that the order was not read.
+fn has_not_begun(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe)
 }
 
 impl Live {
     /// Kills what is left of a command.
     async fn kill(&self) -> io::Result<()> {
-        send(self.socket.get_ref(), Order::Kill, &[], &[])?;
+        self.send(&kill_message()?, &[]).await?;
         loop {
             match self.answer().await? {
                 // It ended in the meantime.

@@ -50,8 +50,24 @@ fn beside_namespaces(sockets: AbstractSockets) -> Result<BpfProgram, BackendErro
     compiled(target, refused)
 }
 
+/// Returns the filter that keeps the commands of a session from changing the program that starts them.
+pub(in super::super) fn filter_of_others() -> io::Result<BpfProgram> {
+    let compile = || {
+        let target = TargetArch::try_from(ARCH)?;
+        let mut refused = Refused::new();
+        refuse_others(target, &mut refused)?;
+        compiled(target, refused)
+    };
+    compile().map_err(io::Error::other)
+}
+
+/// Applies a compiled filter to this thread and every program that it starts.
+pub(in super::super) fn apply_compiled(program: &BpfProgram) -> io::Result<()> {
+    seccompiler::apply_filter(program).map_err(io::Error::other)
+}
+
 fn apply(program: Result<BpfProgram, BackendError>) -> io::Result<()> {
-    seccompiler::apply_filter(&program.map_err(io::Error::other)?).map_err(io::Error::other)
+    apply_compiled(&program.map_err(io::Error::other)?)
 }
 
 fn program(reach: &Reach, may_listen: bool) -> Result<BpfProgram, BackendError> {

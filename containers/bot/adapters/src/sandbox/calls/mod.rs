@@ -10,4 +10,6 @@ mod objects;
 mod processes;
 mod sockets;
 
-pub(super) use filter::{AbstractSockets, filter, filter_beside_namespaces};
+pub(super) use filter::{
+    AbstractSockets, apply_compiled, filter, filter_beside_namespaces, filter_of_others,
+};

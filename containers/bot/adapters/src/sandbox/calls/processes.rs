@@ -14,8 +14,8 @@ const PRLIMIT64: Call = Call::new(302, 261);
 const SCHEDULING: [Call; 4] =
     [Call::new(142, 118), Call::new(144, 119), Call::new(203, 122), Call::new(314, 274)];
 /// The calls that set a priority, `setpriority` and `ioprio_set`.
-/// Each with its number for all processes of a user.
-const PRIORITIES: [(Call, u64); 2] = [(Call::new(141, 140), 2), (Call::new(251, 30), 3)];
+/// Each with its number for one process, neither a group nor a user.
+const PRIORITIES: [(Call, u64); 2] = [(Call::new(141, 140), 0), (Call::new(251, 30), 1)];
 
 /// Refuses changes of all processes but the caller's own.
 pub(super) fn refuse_others(target: TargetArch, refused: &mut Refused) -> Result<(), BackendError> {
@@ -24,9 +24,9 @@ pub(super) fn refuse_others(target: TargetArch, refused: &mut Refused) -> Result
     for call in SCHEDULING {
         call.refuse(target, vec![rule([is_other(0)])?], refused);
     }
-    for (call, of_user) in PRIORITIES {
-        let is_user = condition(0, SeccompCmpOp::Eq, of_user);
-        call.refuse(target, vec![rule([is_user])?, rule([is_other(1)])?], refused);
+    for (call, of_process) in PRIORITIES {
+        let is_several = condition(0, SeccompCmpOp::Ne, of_process);
+        call.refuse(target, vec![rule([is_several])?, rule([is_other(1)])?], refused);
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The messages between the bot and the first program of a session.
 //!
 //! A message is a byte that names its kind, the length of its body, and the body. Descriptors are sent with the first
-//! byte. Both sides are the same program, so no version is told.
+//! byte. Both sides are the same program, so a message has no version.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -72,33 +72,48 @@ impl Kind for Answer {
     const ALL: &'static [Self] = &[Self::Ready, Self::Failed, Self::Exited, Self::Killed];
 }
 
-/// Sends a message. Waits while the other side does not take it.
-pub(crate) fn send<K: Kind + PartialEq>(
-    socket: impl AsFd,
-    kind: K,
-    body: &[u8],
-    descriptors: &[BorrowedFd<'_>],
-) -> io::Result<()> {
+/// Returns the bytes of a message.
+fn encode<K: Kind + PartialEq>(kind: K, body: &[u8]) -> io::Result<Vec<u8>> {
     let number = K::ALL.iter().position(|known| *known == kind).and_then(|number| u8::try_from(number).ok());
     let length = u32::try_from(body.len()).ok().filter(|_| body.len() <= MAX_BODY);
     let (Some(number), Some(length)) = (number, length) else {
         return Err(io::Error::new(io::ErrorKind::ArgumentListTooLong, "the command is too long"));
     };
+    Ok([&[number][..], &length.to_le_bytes(), body].concat())
+}
+
+/// Sends a part of a message, and its descriptors with the first one. Returns the number of bytes.
+pub(crate) fn send_part(
+    socket: impl AsFd,
+    part: &[u8],
+    descriptors: &[BorrowedFd<'_>],
+    wait: Wait,
+) -> io::Result<usize> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     if !descriptors.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(descriptors)) {
         return Err(io::Error::other("no space for the descriptors"));
     }
-    let message = [&[number][..], &length.to_le_bytes(), body].concat();
-    let mut sent = sendmsg(&socket, &[IoSlice::new(&message)], &mut ancillary, SendFlags::NOSIGNAL)?;
+    let flags = SendFlags::NOSIGNAL | wait.send_flags();
+    Ok(sendmsg(&socket, &[IoSlice::new(part)], &mut ancillary, flags)?)
+}
+
+/// Sends a message. Waits while the other side does not take it.
+pub(super) fn send<K: Kind + PartialEq>(
+    socket: impl AsFd,
+    kind: K,
+    body: &[u8],
+    descriptors: &[BorrowedFd<'_>],
+) -> io::Result<()> {
+    let message = encode(kind, body)?;
+    let mut sent = send_part(&socket, &message, descriptors, Wait::Blocking)?;
     while sent < message.len() {
-        let rest = [IoSlice::new(&message[sent..])];
-        sent += sendmsg(&socket, &rest, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL)?;
+        sent += send_part(&socket, &message[sent..], &[], Wait::Blocking)?;
     }
     Ok(())
 }
 
-/// Whether a reader waits.
+/// Whether a reader or writer waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wait {
     /// Until there is a message.
@@ -112,6 +127,13 @@ impl Wait {
         match self {
             Self::Blocking => RecvFlags::empty(),
             Self::Never => RecvFlags::DONTWAIT,
+        }
+    }
+
+    const fn send_flags(self) -> SendFlags {
+        match self {
+            Self::Blocking => SendFlags::empty(),
+            Self::Never => SendFlags::DONTWAIT,
         }
     }
 }
@@ -154,12 +176,8 @@ fn read_exact(socket: impl AsFd, mut buffer: &mut [u8], wait: Wait) -> io::Resul
     Ok(())
 }
 
-/// Sends a command: its folder, words and exactly these variables.
-pub(crate) fn send_start(
-    socket: impl AsFd,
-    command: &Command,
-    output: [BorrowedFd<'_>; MAX_DESCRIPTORS],
-) -> io::Result<()> {
+/// Returns the message that starts a command with exactly these variables.
+pub(crate) fn start_message(command: &Command) -> io::Result<Vec<u8>> {
     let folder = command.get_current_dir().map_or(OsStr::new("/"), |folder| folder.as_os_str());
     let count = (1 + command.get_args().count()).to_string();
     let mut parts: Vec<&[u8]> = vec![folder.as_bytes(), count.as_bytes(), command.get_program().as_bytes()];
@@ -167,7 +185,12 @@ pub(crate) fn send_start(
     for (name, value) in command.get_envs() {
         parts.extend([name.as_bytes(), value.unwrap_or_default().as_bytes()]);
     }
-    send(socket, Order::Start, &parts.join(&SEPARATOR), &output)
+    encode(Order::Start, &parts.join(&SEPARATOR))
+}
+
+/// Returns the message that kills what is left of a command.
+pub(crate) fn kill_message() -> io::Result<Vec<u8>> {
+    encode(Order::Kill, &[])
 }
 
 /// Returns the command of a body.
@@ -196,7 +219,12 @@ mod tests {
         command.args(["-c", "", "a b\n", &long]).current_dir("/tmp").env_clear().env("A", "").env("B", "1=2");
         let sending = std::thread::spawn(move || {
             let (output, errors) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
-            send_start(&ours, &command, [output.as_fd(), errors.as_fd()]).unwrap();
+            let message = start_message(&command).unwrap();
+            let mut sent =
+                send_part(&ours, &message, &[output.as_fd(), errors.as_fd()], Wait::Blocking).unwrap();
+            while sent < message.len() {
+                sent += send_part(&ours, &message[sent..], &[], Wait::Blocking).unwrap();
+            }
             send(&ours, Order::Kill, &[], &[]).unwrap();
             command
         });

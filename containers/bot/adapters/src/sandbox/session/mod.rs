@@ -11,6 +11,6 @@ mod server;
 pub use options::SERVE;
 pub use server::serve;
 
-pub(crate) use frames::{Answer, Frame, Order, Wait, receive, send, send_start};
+pub(crate) use frames::{Answer, Frame, Wait, kill_message, receive, send_part, start_message};
 
 pub(super) use options::{Options, Signals};

@@ -1,6 +1,6 @@
 //! The options of the first program of a session. Not here: what it does with them.
 
-use std::{ffi::OsStr, io};
+use std::{ffi::OsStr, io, path::PathBuf};
 
 use crate::sandbox::ruleset::{restrict_scopes, restrict_scopes_of_domain};
 
@@ -47,7 +47,7 @@ impl Signals {
 }
 
 /// The options of the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::sandbox) struct Options {
     /// The most processes that the kernel counts in this namespace of users.
     pub(in crate::sandbox) max_processes: Option<u32>,
@@ -57,17 +57,20 @@ pub(in crate::sandbox) struct Options {
     pub(in crate::sandbox) signals: Signals,
     /// The folder in memory that is emptied after each command.
     pub(in crate::sandbox) memory: Option<&'static str>,
+    /// The workspace, by which people find the process. The program does not read it.
+    pub(in crate::sandbox) place: PathBuf,
 }
 
 impl Options {
     /// Returns the words after the subcommand.
-    pub(in crate::sandbox) fn words(self) -> [String; 4] {
+    pub(in crate::sandbox) fn words(self) -> [String; 5] {
         let flag = |is_on: bool, word: &str| if is_on { word } else { NONE }.to_owned();
         [
             self.max_processes.map_or_else(|| NONE.to_owned(), |most| most.to_string()),
             flag(self.has_listener, "listener"),
             self.signals.word().to_owned(),
             self.memory.unwrap_or(NONE).to_owned(),
+            self.place.display().to_string(),
         ]
     }
 }

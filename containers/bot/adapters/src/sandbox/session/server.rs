@@ -6,12 +6,14 @@
 
 use std::{
     ffi::OsString,
-    fs, io,
+    fs::{self, Permissions},
+    io,
     net::{Ipv4Addr, TcpListener},
     os::{
         fd::{AsFd as _, OwnedFd},
-        unix::{net::UnixStream, process::CommandExt as _},
+        unix::{fs::PermissionsExt as _, net::UnixStream, process::CommandExt as _},
     },
+    path::Path,
     process::{Command, Stdio},
     sync::mpsc::{self, Receiver, RecvTimeoutError, Sender},
     thread,
@@ -22,18 +24,25 @@ use rustix::process::{
     DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process_group, set_child_subreaper,
     set_dumpable_behavior, wait,
 };
+use seccompiler::BpfProgram;
 
 use super::{
     frames::{Answer, Frame, Order, Wait, command_of, receive, send},
     options::{NONE, Signals},
 };
-use crate::egress::{PORT, limit_processes};
+use crate::{
+    egress::{PORT, limit_processes},
+    sandbox::calls::{apply_compiled, filter_of_others},
+};
 
 /// The exit code of a signal is this plus its number, as in shells.
 const SIGNAL_BASE: i32 = 128;
 /// Time after which the processes that are left are killed once more.
 /// One may have started another meanwhile.
 const KILL_AGAIN: Duration = Duration::from_millis(5);
+
+/// The rights of a folder that all users share.
+const SHARED: u32 = 0o1777;
 
 /// Something that happened.
 enum Event {
@@ -48,6 +57,8 @@ enum Event {
 struct Server {
     bot: UnixStream,
     signals: Signals,
+    /// The filter that refuses changes of other processes.
+    others: BpfProgram,
     memory: Option<OsString>,
     events: Receiver<Event>,
     /// Told after each start, so that the end of the new process is waited for.
@@ -62,7 +73,7 @@ struct Server {
 /// The sandbox lacks something that its commands need.
 pub fn serve(words: &[OsString]) -> io::Result<()> {
     let incomplete = || io::Error::other("the options of a session are not complete");
-    let [processes, listener, signals, memory] = words else { return Err(incomplete()) };
+    let [processes, listener, signals, memory, _place] = words else { return Err(incomplete()) };
     let signals = Signals::parse(signals).ok_or_else(incomplete)?;
     // Commands are processes of the same user.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
@@ -84,7 +95,16 @@ pub fn serve(words: &[OsString]) -> io::Result<()> {
     thread::Builder::new().name("listens".into()).spawn(move || listen(&asking, &asked))?;
     thread::Builder::new().name("reaps".into()).spawn(move || reap(&started, &sender))?;
     let memory = Some(memory).filter(|memory| *memory != NONE).cloned();
-    let server = Server { bot, signals, memory, events, starts, command: None, is_alone: true };
+    let server = Server {
+        bot,
+        signals,
+        others: filter_of_others()?,
+        memory,
+        events,
+        starts,
+        command: None,
+        is_alone: true,
+    };
     server.run()
 }
 
@@ -103,12 +123,13 @@ fn reap(starts: &Receiver<()>, events: &Sender<Event>) {
     while starts.recv().is_ok() {
         let event = loop {
             match wait(WaitOptions::empty()) {
-                Ok(Some((process, status))) => {
+                // A traced process that stops is reported, too.
+                Ok(Some((process, status))) if status.exited() || status.signaled() => {
                     if events.send(Event::Ended(process, status)).is_err() {
                         return;
                     }
                 }
-                Ok(None) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(_) => break Event::Alone,
             }
         };
@@ -133,7 +154,8 @@ impl Server {
                     if !self.kill() {
                         break;
                     }
-                    self.empty_memory();
+                    // Without an empty folder this session ends, and the next command has another one.
+                    self.memory.as_ref().map_or(Ok(()), |folder| empty(folder.as_ref()))?;
                     send(&self.bot, Answer::Killed, &[], &[])?;
                 }
                 Event::Ended(process, status) => self.note_end(process, status)?,
@@ -151,7 +173,7 @@ impl Server {
             return Err(io::Error::other("the order is not complete, or another command is there"));
         };
         command.stdin(Stdio::null()).stdout(output).stderr(errors).process_group(0);
-        let process = started(command, self.signals)?;
+        let process = started(command, self.signals, &self.others)?;
         (self.command, self.is_alone) = (Some(process), false);
         // The thread lives as long as this one.
         let _ = self.starts.send(());
@@ -183,29 +205,34 @@ impl Server {
         }
         true
     }
-
-    fn empty_memory(&self) {
-        let entries = self.memory.iter().flat_map(fs::read_dir).flatten().flatten();
-        for path in entries.map(|entry| entry.path()) {
-            let removed = if path.is_dir() && !path.is_symlink() {
-                fs::remove_dir_all(&path)
-            } else {
-                fs::remove_file(&path)
-            };
-            // What stays is the run's own.
-            drop(removed);
-        }
-    }
 }
 
-/// Starts a command, which cannot signal this program.
-fn started(mut command: Command, signals: Signals) -> io::Result<Pid> {
-    // The thread gives up the right, and its child inherits that.
+/// Empties a folder, whatever the rights are that a command left in it.
+fn empty(folder: &Path) -> io::Result<()> {
+    fs::set_permissions(folder, Permissions::from_mode(SHARED))?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            empty(&entry.path())?;
+            fs::remove_dir(entry.path())?;
+        } else {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Starts a command, which can neither signal this program nor change its limits.
+fn started(mut command: Command, signals: Signals, others: &BpfProgram) -> io::Result<Pid> {
+    // The thread gives up the rights, and its child inherits that.
     let starting = || {
         signals.limit()?;
+        apply_compiled(others)?;
         command.spawn()
     };
-    let child = thread::scope(|scope| scope.spawn(starting).join())
-        .unwrap_or_else(|_| Err(io::Error::other("its thread broke off")))?;
+    let child = thread::scope(|scope| {
+        let thread = thread::Builder::new().spawn_scoped(scope, starting)?;
+        thread.join().unwrap_or_else(|_| Err(io::Error::other("its thread broke off")))
+    })?;
     Ok(Pid::from_child(&child))
 }
