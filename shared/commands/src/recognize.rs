@@ -1,9 +1,13 @@
 //! The commands of messages: a message that does not begin with a command is for a model.
 
-use crate::{Definition, Registry, Surface, tail::asks_for_help, tokens::tokens};
+use crate::{Definition, InvalidInput, RawInput, Registry, Surface, tail::asks_for_help, tokens::tokens};
 
 /// The word that asks for help.
 const HELP: &str = "help";
+/// Most characters of a message that may be a mistyped command. A longer one is prose.
+const MISTYPED_MAX: usize = 120;
+/// Prefix of an option, which prose hardly has as its third word.
+const OPTION: &str = "--";
 
 /// A message that is a command.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,11 +25,13 @@ pub enum Recognized {
         /// The text after it.
         tail: String,
     },
+    /// A short message that would be this command but for one typing error in its verb. It is never invoked.
+    Mistyped(&'static Definition),
 }
 
 impl Registry {
     /// Returns the command that a message begins with, or `None` for prose.
-    /// A command whose capability is off is one as well, so that it never becomes a run.
+    /// A command whose capability is off is one as well, and so is a mistyped one, so that neither becomes a run.
     pub fn recognize(&self, text: &str) -> Option<Recognized> {
         let text = text.trim();
         if text == HELP {
@@ -40,12 +46,47 @@ impl Registry {
             return known.map(Recognized::Group).or_else(|| off.next().map(command));
         }
         let Some(definition) = self.of(group, verb, Surface::Chat) else {
-            return off.find(|definition| definition.verb() == verb).map(command);
+            let off = off.find(|definition| definition.verb() == verb).map(command);
+            let is_short = text.chars().count() <= MISTYPED_MAX;
+            let mistyped = || self.nearest(group, verb, tail).filter(|_| is_short);
+            return off.or_else(|| mistyped().map(Recognized::Mistyped));
         };
         if tokens(tail).is_ok_and(|tokens| asks_for_help(&tokens)) {
             return Some(Recognized::Usage(definition));
         }
         Some(command(definition))
+    }
+
+    /// Returns a command whose verb is one typing error away, if the words after it fit the command.
+    /// Other words are prose: "repo tests fail" is a sentence.
+    fn nearest(&self, group: &str, verb: &str, tail: &str) -> Option<&'static Definition> {
+        let fits = |definition: &Definition| {
+            let is_input = || {
+                let validated = definition.validate(&RawInput::Text(tail.to_owned()));
+                matches!(validated, Ok(_) | Err(InvalidInput::Missing(_)))
+            };
+            tail.starts_with(OPTION) || is_input()
+        };
+        self.on(Surface::Chat)
+            .chain(self.off_on(Surface::Chat))
+            .filter(|definition| definition.group() == group && is_one_edit(verb, definition.verb()))
+            .find(|definition| fits(definition))
+    }
+}
+
+/// Returns whether one word becomes the other by one character more, less, replaced, or swapped with its neighbour.
+fn is_one_edit(left: &str, right: &str) -> bool {
+    let left: Vec<char> = left.chars().collect();
+    let right: Vec<char> = right.chars().collect();
+    let same = left.iter().zip(&right).take_while(|(a, b)| a == b).count();
+    let (left, right) = (&left[same..], &right[same..]);
+    let is_swapped = |a: &[char], b: &[char]| a.len() > 1 && b.len() > 1 && a[0] == b[1] && a[1] == b[0];
+    match (left, right) {
+        ([], []) => false,
+        ([_, left @ ..], right) if left == right => true,
+        (left, [_, right @ ..]) if left == right => true,
+        ([_, a @ ..], [_, b @ ..]) if a == b => true,
+        (left, right) => is_swapped(left, right) && left[2..] == right[2..],
     }
 }
 
@@ -112,15 +153,49 @@ mod tests {
             "Runs list",
             "runs.list",
             "runs listing",
+            "runs lists everything that is broken",
+            "runs lsit please",
             "runs get r1",
             "draw help",
             "help me",
             "help!",
             "runs help me",
             "agent:coding runs list",
-            "memory lists",
+            "memory of lists",
+            "run tests please",
+            "runs gte r1",
         ] {
             assert_eq!(recognized(text), None, "{text}");
+        }
+        let long = format!("runs lsit --status {}", "x".repeat(MISTYPED_MAX));
+        assert_eq!(recognized(&long), None);
+    }
+
+    #[test]
+    fn one_typing_error_in_the_verb_is_no_prose() {
+        for text in ["runs lsit", "runs lis", "runs lists", "runs lost", " runs\nlisst --status=all "] {
+            assert_eq!(recognized(text), Some(Recognized::Mistyped(&LIST)), "{text}");
+        }
+        assert_eq!(recognized("memory lists"), Some(Recognized::Mistyped(&RECALL)));
+    }
+
+    #[test]
+    fn words_differ_by_at_most_one_edit() {
+        for (word, expected) in [
+            ("list", false),
+            ("lists", true),
+            ("ist", true),
+            ("lst", true),
+            ("mist", true),
+            ("ilst", true),
+            ("lits", true),
+            ("till", false),
+            ("lsti", false),
+            ("listed", false),
+            ("", false),
+        ] {
+            assert_eq!(is_one_edit(word, "list"), expected, "{word}");
+            assert_eq!(is_one_edit("list", word), expected, "{word}");
         }
     }
 }

@@ -53,6 +53,12 @@ impl Failure {
         Self::registry(Some(definition), ErrorCode::NotFound, text.to_owned())
     }
 
+    /// Returns the failure of a message that resembles a command.
+    pub(super) fn mistyped(meant: &'static Definition) -> Self {
+        let hint = format!("{}: did you mean `{}`?", text::UNKNOWN, meant.id.replace('.', " "));
+        Self::registry(None, ErrorCode::NotFound, hint)
+    }
+
     pub(super) fn denied(definition: &'static Definition, reason: Denied) -> Self {
         let failure = Self::registry(Some(definition), ErrorCode::Unauthorized, text::DENIED.to_owned());
         Self { denied: Some(reason), ..failure }

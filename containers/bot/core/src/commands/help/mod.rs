@@ -2,4 +2,4 @@
 
 mod show;
 
-pub(super) use show::{SHOW, Show, of_group};
+pub(super) use show::{SHOW, Show, of_all, of_group};

@@ -11,7 +11,7 @@ use super::super::{
     error::CommandError,
 };
 
-/// The command that a message `help` invokes.
+/// The id of the help. A message `help` needs no permission for it, a call of the command does.
 pub(in super::super) const SHOW: &str = "help.show";
 /// An example of the directives.
 const DIRECTIVES: &str = "agent:coding model:provider/model effort:high fix the failing test";
@@ -57,11 +57,7 @@ impl Command for Show {
     type Output = Help;
 
     async fn run(call: Call<'_>, _: NoInput) -> Result<Help, CommandError> {
-        let agents = AGENTS
-            .iter()
-            .map(|agent| Agent { name: agent.name.to_owned(), description: agent.description.to_owned() });
-        let commands = call.registry().on(Surface::Chat).map(of_command);
-        Ok(Help { agents: agents.collect(), directives: DIRECTIVES.to_owned(), commands: commands.collect() })
+        Ok(Help::of(call.registry()))
     }
 
     fn text(help: &Help) -> String {
@@ -74,6 +70,21 @@ impl Command for Show {
             commands.collect::<String>().trim_end()
         )
     }
+}
+
+impl Help {
+    fn of(registry: &Registry) -> Self {
+        let agents = AGENTS
+            .iter()
+            .map(|agent| Agent { name: agent.name.to_owned(), description: agent.description.to_owned() });
+        let commands = registry.on(Surface::Chat).map(of_command);
+        Self { agents: agents.collect(), directives: DIRECTIVES.to_owned(), commands: commands.collect() }
+    }
+}
+
+/// Returns the whole help for people.
+pub(in super::super) fn of_all(registry: &Registry) -> String {
+    Show::text(&Help::of(registry))
 }
 
 /// Returns the commands of a group for people.

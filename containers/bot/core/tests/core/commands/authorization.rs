@@ -123,10 +123,13 @@ async fn denial_precedes_validation() {
         assert_eq!(failure.code, ErrorCode::Unauthorized, "{text}");
         assert_eq!(failure.chat_text(), "⛔ `runs list`: you do not have permission to do this");
     }
-    let failure = desk.says(&sender(&["dispatch"]), "help").await.unwrap().unwrap_err();
-    assert_eq!(failure.code, ErrorCode::Unauthorized);
-    for text in ["runs help", "runs list --help"] {
-        assert!(desk.says(&sender(&["dispatch"]), text).await.unwrap().is_err(), "{text}");
+}
+
+#[tokio::test]
+async fn message_for_help_needs_no_permission() {
+    let desk = desk();
+    for text in ["help", "runs help", "runs list --help"] {
+        assert!(desk.says(&sender(&["dispatch"]), text).await.unwrap().is_ok(), "{text}");
     }
 }
 

@@ -44,6 +44,7 @@ async fn commands_are_answered_without_a_run() {
         ("config show --bogus", "⚠️ `config show`: ", false),
         ("runs list", "⛔ `runs list`: you do not have permission", false),
         ("config set --agent coding", "⛔ `config set`: you do not have permission", false),
+        ("config shwo", "⚠️ there is no such command: did you mean `config show`?", false),
     ] {
         let world = remembering(vec![Move::Say("prose")], Capabilities::default());
         let io = say(&world, command(text)).await;
@@ -66,7 +67,7 @@ async fn other_messages_are_for_the_model() {
         "Help",
         "please config show",
         "config",
-        "config shown",
+        "config shown to me",
         "config.show",
         "`config show`",
         "agent:general config show",
