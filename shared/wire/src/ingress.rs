@@ -10,6 +10,10 @@ pub const ROUTE: &str = "/ingress";
 /// Webhooks of the code host, `POST` only.
 pub const GITHUB_ROUTE: &str = "/ingress/github";
 
+/// The preference of the header `Prefer` (RFC 7240) for an answer at the creation of the run.
+/// It is no part of the body, so a repeated request without it waits for the answer.
+pub const RESPOND_ASYNC: &str = "respond-async";
+
 /// 200: the collected reply, and the receipt of the run if there is one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -32,6 +32,7 @@ Examples:
   ars runs list --status all
   ars runs get ID --json --server https://host
   ars runs watch ID --server https://host
+  ars ask --server https://host --repo team/app \"why does the build fail?\"
 
 Environment (secrets come from nowhere else):
   ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL   the provider `anthropic`
@@ -220,6 +221,9 @@ pub struct Ask {
     /// How hard the model thinks: low, medium, high, xhigh, max
     #[arg(long, value_name = "LEVEL", value_parser = effort)]
     pub effort: Option<Effort>,
+    /// Run the request on this service, with the token in `ARS_TOKEN`
+    #[arg(long, value_name = "URL", conflicts_with = "rehearsal")]
+    pub server: Option<String>,
     /// Conversation to go on with; its working tree is found again
     #[arg(long, value_name = "NAME", value_parser = |text: &str| ThreadName::parse(text))]
     pub thread: Option<ThreadName>,
@@ -326,6 +330,9 @@ pub struct Doctor {
     /// Print each finding as a line of JSON {check, state, detail, mend?}
     #[arg(long)]
     pub json: bool,
+    /// Check this service and the token in `ARS_TOKEN` instead of the installation
+    #[arg(long, value_name = "URL", conflicts_with_all = ["call_model", "rehearsal"])]
+    pub server: Option<String>,
     /// Address of the state Worker, as for `serve`
     #[arg(long, value_name = "URL", env = "STATE_WORKER_URL", hide_env_values = true)]
     pub state_url: Option<String>,

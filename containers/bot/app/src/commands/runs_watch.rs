@@ -27,9 +27,9 @@ trait Service {
     async fn post(&self, command: &str, input: &Value) -> Result<String, Failure>;
 }
 
-impl Service for Server {
+impl Service for &Server {
     async fn post(&self, command: &str, input: &Value) -> Result<String, Failure> {
-        Self::query(self, command, input).await
+        self.query(command, input).await
     }
 }
 
@@ -74,8 +74,17 @@ struct Resumed {
 pub async fn run(args: RunsWatch) -> Result<ExitCode, Failure> {
     let service = Server::at(&args.server)?;
     let steps = steps();
-    Watched { service, id: args.id, after: 0, resumed: None, has_answered: false }
-        .follow(|event| show(&steps, plain(event)))
+    watch(&service, args.id, |event| show(&steps, event)).await
+}
+
+/// Shows each event of a run until it ends, without the delimiters around its texts.
+pub(super) async fn watch(
+    service: &Server,
+    id: RunId,
+    show: impl Fn(Value) -> io::Result<()>,
+) -> Result<ExitCode, Failure> {
+    Watched { service, id, after: 0, resumed: None, has_answered: false }
+        .follow(|event| show(plain(event)))
         .await
 }
 

@@ -29,7 +29,7 @@ pub const TIMEOUT: Duration = Duration::from_secs(60);
 /// A value that an agent's shell must not see.
 pub const CANARY: &str = "canary-7f3a9c51e2";
 /// The ingress token of [`Server::start`].
-const TOKEN: &str = "canary-7f3a9c51e2-token";
+pub const TOKEN: &str = "canary-7f3a9c51e2-token";
 /// The ingress token of its other subject, `bob`.
 const TOKEN_OF_BOB: &str = "canary-7f3a9c51e2-token-of-bob";
 

@@ -126,6 +126,20 @@ async fn async_requests_get_the_same_run() {
     assert_eq!(bot.model.asked.lock().unwrap().len(), 1);
 }
 
+/// The preference is no part of the body, so the repetition without it waits for the answer.
+#[tokio::test]
+async fn preferred_early_answer_is_repeated_with_the_reply() {
+    let bot = Bot::start().await;
+    bot.script(&["later"]);
+    let body = json!({"text": "x"});
+    let early = request(&bot, "good", "k", &body).header("prefer", "wait=5, Respond-Async");
+    let early = timeout(TIMEOUT, early.send()).await.unwrap().unwrap();
+    assert_eq!(early.status().as_u16(), 202);
+    let run = early.json::<Value>().await.unwrap()["runId"].clone();
+    let (status, answer) = ask(&bot, "good", "k", &body).await;
+    assert_eq!((status, &answer["reply"], &answer["run"]["id"]), (200, &json!("later"), &run));
+}
+
 #[tokio::test]
 async fn another_process_answers_from_the_record() {
     let ledger = Arc::new(ScriptedLedger::default());
@@ -178,11 +192,11 @@ async fn rejected_request_frees_its_key() {
     assert_eq!((rejected.0, rejected.1.get("run")), (200, None));
     let answered = ask(&bot, "good", "k", &json!({"text": "x"})).await;
     assert_eq!(answered.1["reply"], "now");
-    let denied = ask(&bot, "good", "h", &json!({"text": "help"})).await;
+    let denied = ask(&bot, "good", "h", &json!({"text": "status show"})).await;
     assert_eq!((denied.0, denied.1.get("run")), (200, None));
     assert!(bot.core.drain(TIMEOUT).await);
     assert_eq!(ask(&bot, "good", "k", &json!({"text": "x"})).await, answered);
-    assert_eq!(ask(&bot, "good", "h", &json!({"text": "help"})).await.0, 503);
+    assert_eq!(ask(&bot, "good", "h", &json!({"text": "status show"})).await.0, 503);
     assert_eq!(ask(&bot, "good", "new", &json!({"text": "x"})).await.0, 503);
     assert_eq!(ask(&bot, "good", "new", &json!({"text": "x"})).await.0, 503);
 }

@@ -11,6 +11,7 @@ use ars_types::StopMode;
 
 use super::{
     super::{Failure, interrupted},
+    remote,
     report::{self, report},
     request::{self, Request},
     thread_lock::ThreadLock,
@@ -35,6 +36,9 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
         text = request::text(args.text.clone()) => text?,
         _ = signals.next() => return Ok(interrupted()),
     };
+    if let Some(url) = &args.server {
+        return remote::run(&args, &text, url, &mut signals).await;
+    }
     let state_url = environment::variable(name::STATE_WORKER_URL);
     let plan = compose::plan(args.setup.clone(), &TokenMap::default(), state_url.as_deref()).await?;
     let redactor = Arc::clone(&plan.redactor);

@@ -1,6 +1,7 @@
-//! `ars ask`: one request, here and now, on the configured stores.
+//! `ars ask`: one request, here and now, on the configured stores or on a running service.
 
 mod command;
+mod remote;
 mod report;
 mod request;
 mod thread_lock;

@@ -13,7 +13,7 @@ use tokio::io::AsyncReadExt as _;
 use crate::{args::Ask, clock::SystemClock, commands::Failure, compose, terminal::tell};
 
 /// The agent of a request that names a repository and no agent.
-const REPOSITORY_AGENT: &str = "coding";
+pub(super) const REPOSITORY_AGENT: &str = "coding";
 
 /// A validated request.
 pub struct Request {

@@ -8,6 +8,7 @@ use ars_bot_adapters::sandbox::SandboxSettings;
 use super::{
     cgroup, checks,
     finding::{Finding, State},
+    remote,
 };
 use crate::{
     args::Doctor,
@@ -19,6 +20,9 @@ use crate::{
 
 /// Checks the installation. The exit code is 1 if a check failed.
 pub async fn run(args: Doctor) -> Result<ExitCode, Failure> {
+    if let Some(url) = &args.server {
+        return report(&remote::checks(url).await?, args.json);
+    }
     let mut findings = Vec::new();
     // Without a valid configuration the defaults are tried out.
     let mut needs_trees = false;
@@ -50,8 +54,13 @@ pub async fn run(args: Doctor) -> Result<ExitCode, Failure> {
     findings.push(checks::sandbox(&workspaces, needs_trees).await);
     findings.extend(cgroup::of_runs(&workspaces));
     findings.push(cgroup::check());
-    for finding in &findings {
-        let line = if args.json { format!("{}\n", serde_json::to_string(finding)?) } else { finding.lines() };
+    report(&findings, args.json)
+}
+
+/// Prints the findings.
+fn report(findings: &[Finding], as_json: bool) -> Result<ExitCode, Failure> {
+    for finding in findings {
+        let line = if as_json { format!("{}\n", serde_json::to_string(finding)?) } else { finding.lines() };
         terminal::print(&line)?;
     }
     let has_failed = findings.iter().any(|finding| finding.state == State::Failure);

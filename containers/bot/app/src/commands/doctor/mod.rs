@@ -4,5 +4,6 @@ mod cgroup;
 mod checks;
 mod command;
 mod finding;
+mod remote;
 
 pub use command::run;

@@ -8,8 +8,12 @@ use ars_bot_adapters::residents::ANSWER_TIMEOUT;
 use ars_bot_core::commands::text_of;
 use ars_bot_ports::Clock as _;
 use ars_commands::{Capability, Definition, RawInput};
-use ars_wire::ErrorCode;
-use reqwest::{Client, RequestBuilder, Response, Url, header};
+use ars_wire::{
+    ErrorCode,
+    idempotency::HEADER,
+    ingress::{Accepted, RESPOND_ASYNC, ROUTE, Reply},
+};
+use reqwest::{Client, RequestBuilder, Response, StatusCode, Url, header};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -39,11 +43,33 @@ pub struct Server {
     client: Client,
 }
 
-/// The body of an error.
+/// The body of an error. Those of the ingress may have no code.
 #[derive(Deserialize)]
 struct ErrorBody {
     error: String,
-    code: String,
+    code: Option<String>,
+    detail: Option<String>,
+}
+
+/// The header with the preferences of a request.
+const PREFER: &str = "prefer";
+
+/// What a request for an agent waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// The creation of its run.
+    Run,
+    /// Its answer.
+    Answer,
+}
+
+/// The answer to a request for an agent.
+#[derive(Debug)]
+pub enum Dispatched {
+    /// Its run was created.
+    Accepted(Accepted),
+    /// It ended.
+    Ended(Reply),
 }
 
 impl Server {
@@ -97,6 +123,61 @@ impl Server {
         self.post(command, input, COMMAND_TIMEOUT).await
     }
 
+    /// Returns an error unless a service is at the address.
+    pub async fn is_there(&self) -> Result<(), Failure> {
+        let json = self.get("/healthz").await?;
+        let health: Value = serde_json::from_str(&json).unwrap_or_default();
+        let stranger = || Failure::Unavailable(anyhow!("no service of this kind is at the address"));
+        health["ok"].as_bool().map(drop).ok_or_else(stranger)
+    }
+
+    /// Returns an error unless the token may start runs. The empty request starts none.
+    pub async fn accepts_requests(&self) -> Result<(), Failure> {
+        let url = format!("{}{ROUTE}", self.base);
+        let request = self.with_token(self.client.post(url)).timeout(COMMAND_TIMEOUT).body("{}");
+        let response = request.send().await.map_err(unreachable)?;
+        match response.status() {
+            // The body is looked at last.
+            StatusCode::BAD_REQUEST => Ok(()),
+            _ => Err(failure_of(response).await),
+        }
+    }
+
+    /// Returns an error unless the token passes the gate of the command routes.
+    pub async fn accepts_commands(&self) -> Result<(), Failure> {
+        self.get("/api/openapi.json").await.map(drop)
+    }
+
+    async fn get(&self, path: &str) -> Result<String, Failure> {
+        let request = self.with_token(self.client.get(format!("{}{path}", self.base)));
+        let response = request.timeout(COMMAND_TIMEOUT).send().await.map_err(unreachable)?;
+        if !response.status().is_success() {
+            return Err(failure_of(response).await);
+        }
+        response.text().await.map_err(unreachable)
+    }
+
+    /// Sends a request for an agent. One with a known key returns the run or the answer of the first one.
+    pub async fn dispatch(&self, body: &str, key: &str, wait: Wait) -> Result<Dispatched, Failure> {
+        let request = self.with_token(self.client.post(format!("{}{ROUTE}", self.base)));
+        let request = request.header(HEADER, key).header(header::CONTENT_TYPE, "application/json");
+        let request = match wait {
+            Wait::Run => request.header(PREFER, RESPOND_ASYNC),
+            Wait::Answer => request,
+        };
+        let response = request.body(body.to_owned()).send().await.map_err(unreachable)?;
+        let status = response.status();
+        if !status.is_success() {
+            return Err(failure_of(response).await);
+        }
+        let json = response.text().await.map_err(unreachable)?;
+        let read = match status {
+            StatusCode::ACCEPTED => serde_json::from_str(&json).map(Dispatched::Accepted),
+            _ => serde_json::from_str(&json).map(Dispatched::Ended),
+        };
+        read.map_err(|error| Failure::Unavailable(anyhow!(error).context("the service's answer is invalid")))
+    }
+
     /// Invokes a command with this input. Returns its output as JSON.
     async fn post(&self, command: &str, input: &Value, timeout: Duration) -> Result<String, Failure> {
         let url = format!("{}/api/{command}", self.base);
@@ -137,24 +218,27 @@ fn unreachable(error: reqwest::Error) -> Failure {
 pub async fn failure_of(response: Response) -> Failure {
     let status = response.status();
     let body = response.text().await.unwrap_or_default();
-    if let Ok(ErrorBody { error, code }) = serde_json::from_str(&body)
-        && let Some(code) = ErrorCode::parse(&code)
-    {
-        let error = ars_events::clean(&error, usize::MAX);
-        return Failure::Command(
-            code,
-            match code {
-                // The gate's code. A caller that it admits and that lacks a permission gets another one.
-                ErrorCode::Forbidden => format!("{error}: {SET_TOKEN}"),
-                _ => error,
-            },
-        );
-    }
-    match status.as_u16() {
-        401 | 403 => {
-            Failure::Command(ErrorCode::Unauthorized, format!("the service answered {status}: {SET_TOKEN}"))
+    let body: Option<ErrorBody> = serde_json::from_str(&body).ok();
+    let code = body.as_ref().and_then(|body| ErrorCode::parse(body.code.as_deref()?));
+    let text = body.map(|ErrorBody { error, detail, .. }| {
+        let text = detail.map_or_else(|| error.clone(), |detail| format!("{error}: {detail}"));
+        ars_events::clean(&text, usize::MAX)
+    });
+    match (code, text) {
+        // The gate's code. A caller that it admits and that lacks a permission gets another one.
+        (Some(ErrorCode::Forbidden), Some(text)) => {
+            Failure::Command(ErrorCode::Forbidden, format!("{text}: {SET_TOKEN}"))
         }
-        _ => Failure::Unavailable(anyhow!("the service answered {status}")),
+        (Some(code), Some(text)) => Failure::Command(code, text),
+        (_, text) => match (status.as_u16(), text) {
+            (400 | 413 | 422, Some(text)) => Failure::InvalidInput(text),
+            (401 | 403, _) => Failure::Command(
+                ErrorCode::Unauthorized,
+                format!("the service answered {status}: {SET_TOKEN}"),
+            ),
+            (_, Some(text)) => Failure::Unavailable(anyhow!("the service answered {status}: {text}")),
+            (_, None) => Failure::Unavailable(anyhow!("the service answered {status}")),
+        },
     }
 }
 

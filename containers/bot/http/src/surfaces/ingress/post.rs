@@ -5,10 +5,10 @@ use std::sync::Arc;
 use ars_auth::{Actor, Ingress, Rejection};
 use ars_bot_ports::IncomingMessage;
 use ars_types::{RunId, ThreadKey};
-use ars_wire::ingress::Accepted;
+use ars_wire::ingress::{Accepted, RESPOND_ASYNC};
 use axum::{
     extract::{Request, State},
-    http::StatusCode,
+    http::{HeaderMap, StatusCode},
     response::Response,
 };
 use tokio::task::{JoinError, JoinHandle};
@@ -26,6 +26,9 @@ use crate::{
     server::{MAX_BODY_BYTES, read_body},
     state::HttpState,
 };
+
+/// The header with the caller's preferences.
+const PREFER: &str = "prefer";
 
 /// Every method arrives here, because the gate's first check is the method.
 pub(crate) async fn post(State(state): State<HttpState>, request: Request) -> Response {
@@ -45,6 +48,7 @@ async fn serve(state: &HttpState, request: Request) -> Result<Response, IngressE
     let key = idempotency::key(&head.headers)?;
     let bytes = read_body(stream, MAX_BODY_BYTES).await?;
     let Body { address, history, is_async } = body::parse(&bytes).map_err(IngressError::BadBody)?;
+    let is_async = is_async || prefers_async(&head.headers);
     address.check_open(entry, &state.tokens).map_err(IngressError::BadBody)?;
     let message = message(Ingress::Http, entry, address, state.core.clock().now());
     let io = Arc::new(HttpChannel::new(history).asynchronous(is_async));
@@ -66,6 +70,13 @@ async fn serve(state: &HttpState, request: Request) -> Result<Response, IngressE
         run = started => Ok(accepted(state, run, &thread_key)),
         ended = dispatched => collected(ended, &io),
     }
+}
+
+/// Returns whether the caller prefers an answer at the run's creation. Other preferences may stand beside it.
+fn prefers_async(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(PREFER).iter().filter_map(|value| value.to_str().ok());
+    let mut preferences = values.flat_map(|value| value.split([',', ';']));
+    preferences.any(|preference| preference.trim().eq_ignore_ascii_case(RESPOND_ASYNC))
 }
 
 /// Dispatches in a separate task, so that the run continues when the caller disconnects.
