@@ -48,6 +48,8 @@ struct Watched<S> {
 /// The facts of `runs.get` that matter here.
 #[derive(Deserialize)]
 struct Run {
+    /// The whole id, for a shortened one.
+    id: Option<RunId>,
     finished: bool,
     status: Option<RunStatus>,
 }
@@ -103,6 +105,9 @@ impl<S: Service> Watched<S> {
         loop {
             // Read before the events, so that the last events of a run that ends now are not missed.
             let run: Run = self.post("runs.get", &json!({ "id": self.id })).await?;
+            if let Some(id) = run.id {
+                self.id = id;
+            }
             while let Some(events) = self.next_events().await? {
                 for event in events {
                     show(event)?;

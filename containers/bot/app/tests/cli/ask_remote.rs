@@ -27,13 +27,12 @@ fn result(ended: &Ended) -> Value {
 
 #[tokio::test]
 async fn request_runs_on_the_service_and_is_followed() {
-    let look = || Reply::tool("list_files", json!({}));
-    let (machine, fake) = answering([look(), Reply::text("forty-two")]).await;
+    let (machine, fake) = answering([Reply::text("forty-two")]).await;
     let server = service(&machine, &fake, TOKEN).await;
     let ended = run_with_input(&mut client(&machine, &server, &["ask", "-"]), "how many?").await;
     ended.assert_code(0);
     assert_eq!(ended.stdout, "forty-two\n");
-    for word in ["run: ", "(go on with --thread ask-", "list_files"] {
+    for word in ["run: ", "(go on with --thread ask-", "claude-sonnet"] {
         assert!(ended.stderr.contains(word), "{word}: {ended:#?}");
     }
     fake.push([Reply::text("forty-three")]);

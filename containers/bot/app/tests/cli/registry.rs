@@ -68,6 +68,13 @@ async fn stored_runs_are_read_without_a_model_key() {
     let got = run(&mut machine.ars(&["runs", "get", &id, "--json"])).await;
     got.assert_code(0);
     assert_eq!(json_of(&got.stdout)["id"], json!(id));
+    // A list shortens the id, and a beginning names the run.
+    assert!(text.stdout.contains(&id[..8]) && !text.stdout.contains(&id), "{}", text.stdout);
+    let got = run(&mut machine.ars(&["runs", "get", &id[..8]])).await;
+    got.assert_code(0);
+    for line in [&format!("run           {id}\n"), "title         ", "\n\ndone\n"] {
+        assert!(got.stdout.contains(line), "{line:?} in {}", got.stdout);
+    }
     run(&mut machine.ars(&["runs", "get", "unknown"])).await.assert_refused(1, "not_found", &["not found"]);
 }
 
@@ -150,6 +157,26 @@ async fn server_gets_the_command_with_the_token() {
     assert_eq!(json_of(sent)["sinceMs"], 5);
     assert!(!requests[1].contains("authorization"), "{}", requests[1]);
     assert!(!machine.path("data").exists(), "no store is opened");
+}
+
+/// The case of a local server: its address, and nothing else.
+#[tokio::test]
+async fn listed_model_of_a_server_is_used() {
+    let machine = Machine::new();
+    let one = r#"{"object":"list","data":[{"id":"llama3","object":"model"}]}"#;
+    let two = r#"{"data":[{"id":"llama3"},{"id":"qwen"}]}"#;
+    let refusal = r#"{"error":{"message":"no"}}"#;
+    let (url, serving) =
+        scripted([("200 OK", one), ("400 Bad Request", refusal), ("200 OK", two), ("404 Not Found", "")])
+            .await;
+    let ask = async || run(machine.ars(&["ask", "hi"]).env("OPENAI_BASE_URL", &url)).await;
+    ask().await.assert_refused(1, "failed", &[]);
+    ask().await.assert_refused(2, "invalid_input", &["--model: openai/llama3, openai/qwen"]);
+    ask().await.assert_refused(2, "invalid_input", &["--model openai/NAME", "404"]);
+    let requests = serving.await.unwrap();
+    assert!(requests[0].starts_with("GET /v1/models HTTP/1.1\r\n"), "{}", requests[0]);
+    let (_, asked) = requests[1].split_once("\r\n\r\n").unwrap();
+    assert_eq!(json_of(asked)["model"], "llama3");
 }
 
 #[tokio::test]
@@ -315,7 +342,7 @@ async fn weekly_schedule_is_listed_on_one_machine() {
     let listed =
         run(machine.ars(&["schedule", "list"]).env("SERVICE_CONFIG", &config).env("GH_TOKEN", "t0ken")).await;
     listed.assert_code(0);
-    assert!(listed.stdout.contains("- self-improvement (`0 14 * * 1`): "), "{}", listed.stdout);
+    assert!(listed.stdout.contains("- self-improvement (0 14 * * 1): "), "{}", listed.stdout);
     let without = run(machine.ars(&["schedule", "list"]).env("SERVICE_CONFIG", &config)).await;
     without.assert_refused(1, "not_found", &["schedules are off", "selfImprovement.repo"]);
 }

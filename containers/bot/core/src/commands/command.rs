@@ -5,7 +5,7 @@ use std::{
     pin::Pin,
 };
 
-use ars_commands::{Definition, Input, schema};
+use ars_commands::{Definition, Input, Surface, schema};
 use ars_types::UnixMillis;
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
@@ -30,6 +30,11 @@ pub(super) trait Command {
 
     /// Returns the output for people.
     fn text(output: &Self::Output) -> String;
+
+    /// Returns the output for a terminal, which has no Markdown. Overridden where the text quotes people.
+    fn terminal(output: &Self::Output) -> String {
+        Self::text(output).replace('`', "")
+    }
 
     /// Sets the time of an output that was read from JSON, for durations of live runs.
     fn set_now(_output: &mut Self::Output, _now: UnixMillis) {}
@@ -93,12 +98,16 @@ async fn handle<C: Command>(call: Call<'_>, input: Input) -> Result<Rendered, Co
     let input = input.into().map_err(|error| CommandError::internal(&error))?;
     let output = C::run(call, input).await?;
     let json = serde_json::to_string(&output).map_err(|error| CommandError::internal(&error))?;
-    let text = call.caller.surface.is_text().then(|| C::text(&output));
+    let text = match call.caller.surface {
+        Surface::Chat => Some(C::text(&output)),
+        Surface::Cli => Some(C::terminal(&output)),
+        Surface::Api | Surface::Mcp => None,
+    };
     Ok(Rendered { json, text })
 }
 
 fn text_of<C: Command>(json: &str, now: UnixMillis) -> serde_json::Result<String> {
     let mut output = serde_json::from_str(json)?;
     C::set_now(&mut output, now);
-    Ok(C::text(&output))
+    Ok(C::terminal(&output))
 }

@@ -57,7 +57,7 @@ pub(super) fn find(id: &str) -> Option<&'static Entry> {
     ENTRIES.iter().find(|entry| entry.definition.id == id)
 }
 
-/// Returns the text of an output that another process gave as JSON.
+/// Returns the text for a terminal of an output that another process gave as JSON.
 /// It is `None` if the JSON is no output of this command.
 pub fn text_of(id: &str, json: &str, now: UnixMillis) -> Option<String> {
     find(id).and_then(|entry| (entry.text_of)(json, now).ok())

@@ -337,7 +337,8 @@ async fn command_is_answered_without_a_run() {
         ("config show", "In effect here: ", Value::Null),
         ("config show --bogus", "⚠️ `config show`: ", json!("invalid_input")),
         ("friction report \"open", "⚠️ `friction report`: ", json!("invalid_input")),
-        ("help", "⛔ `help show`: ", json!("unauthorized")),
+        ("help", "Agents:\n", Value::Null),
+        ("status show", "⛔ `status show`: ", json!("unauthorized")),
     ] {
         for is_async in [false, true] {
             let body = json!({"text": text, "async": is_async});

@@ -15,6 +15,11 @@ use crate::{
 /// Ends the options.
 const END_OF_OPTIONS: &str = "--";
 
+/// The command whose text for people has the answer of a run, which is among the events.
+const WITH_ANSWER: &str = "runs.get";
+/// Its option that adds the events.
+const INCLUDE: &str = "--include";
+
 /// An invocation.
 #[derive(Debug)]
 pub struct Invocation {
@@ -61,6 +66,10 @@ impl Invocation {
             } else if !common.read(&word, &mut words)? {
                 own.push(word);
             }
+        }
+        if definition.id == WITH_ANSWER && !common.json && !own.iter().any(|word| word.starts_with(INCLUDE)) {
+            // Before the words, because an end of options may be among them.
+            own.insert(0, format!("{INCLUDE}=messages"));
         }
         Ok(Self {
             definition,

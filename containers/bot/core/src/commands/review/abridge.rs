@@ -118,6 +118,7 @@ impl Command for Abridge {
 
     async fn run(call: Call<'_>, input: Input) -> Result<AbridgedView, CommandError> {
         let Input { id, model, force, wait } = input;
+        let id = call.run_id(id).await?;
         let found = call.queries().get(&call.reader(), &id).await?;
         if let Found::Live(_) = found {
             return Err(refused(AbridgeError::Refused(AbridgeRefused::Unfinished)));

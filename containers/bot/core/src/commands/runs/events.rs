@@ -67,8 +67,9 @@ impl Command for Events {
     type Output = EventsPage;
 
     async fn run(call: Call<'_>, input: Input) -> Result<EventsPage, CommandError> {
+        let id = call.run_id(input.id).await?;
         let (page, restored) =
-            call.queries().events_page(&call.reader(), &input.id, input.after_seq, input.limit).await?;
+            call.queries().events_page(&call.reader(), &id, input.after_seq, input.limit).await?;
         let (mut events, mut bytes) = (Vec::new(), 0);
         let mut next_after_seq = page.next_after_seq;
         for event in page.events {
@@ -82,6 +83,10 @@ impl Command for Events {
         }
         let resumed = restored.map(|Restored { at, after_seq }| Resumed { at, after_seq });
         Ok(EventsPage { events, next_after_seq, resumed })
+    }
+
+    fn terminal(page: &EventsPage) -> String {
+        Self::text(page)
     }
 
     fn text(page: &EventsPage) -> String {

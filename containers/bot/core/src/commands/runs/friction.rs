@@ -42,7 +42,8 @@ impl Command for Friction {
     type Output = Diagnosed;
 
     async fn run(call: Call<'_>, input: Input) -> Result<Diagnosed, CommandError> {
-        let found = call.queries().diagnosis(&call.reader(), &input.id).await?;
+        let id = call.run_id(input.id).await?;
+        let found = call.queries().diagnosis(&call.reader(), &id).await?;
         let queries::Friction { id, finished, diagnosis } = found;
         Ok(Diagnosed { id, finished, diagnosis: fence::diagnosis(diagnosis) })
     }

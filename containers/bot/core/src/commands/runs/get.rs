@@ -1,6 +1,7 @@
 //! `runs.get`: one run, with its events on demand.
 
 use ars_commands::{Definition, Field, Kind, Surfaces};
+use ars_events::unwrap_untrusted;
 use ars_types::RunId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,9 @@ pub(in super::super) struct Run {
     /// The run.
     #[serde(flatten)]
     run: RunView,
+    /// The address of its page, if the service knows its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
     /// Its kept events. Free text is fenced.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<Map<String, Value>>>")]
@@ -58,23 +62,36 @@ impl Command for Get {
     async fn run(call: Call<'_>, input: Input) -> Result<Run, CommandError> {
         let now = call.context.clock().now();
         let (queries, reader) = (call.queries(), call.reader());
+        let id = call.run_id(input.id).await?;
         let (run, events) = match input.include {
-            None => (queries.get_entry(&reader, &input.id).await?, None),
+            None => (queries.get_entry(&reader, &id).await?, None),
             Some(Include::Messages) => {
-                let (run, events) = queries.get_entry_with_events(&reader, &input.id).await?;
+                let (run, events) = queries.get_entry_with_events(&reader, &id).await?;
                 (run, Some(events.into_iter().map(fence::event).collect()))
             }
         };
-        Ok(Run { run: RunView::whole(run), events, now })
+        let settings = call.context.settings();
+        let url = settings.public_base_url.is_some().then(|| settings.run_url(&id));
+        Ok(Run { run: RunView::whole(run), url, events, now })
     }
 
     fn set_now(output: &mut Run, now: i64) {
         output.now = now;
     }
 
+    fn terminal(output: &Run) -> String {
+        Self::text(output)
+    }
+
+    /// Returns the facts, and the answer if the events have one.
     fn text(output: &Run) -> String {
-        let events =
-            output.events.as_ref().map_or_else(String::new, |events| format!(", {} events", events.len()));
-        format!("{}{events}", output.run.line(output.now))
+        let mut facts = output.run.facts(output.now);
+        facts.extend(output.url.clone().map(|url| ("page", url)));
+        facts.extend(output.events.as_ref().map(|events| ("events", events.len().to_string())));
+        let facts = facts.iter().map(|(name, value)| format!("{name:<13} {value}"));
+        let answer = output.events.iter().flatten().rfind(|event| event["type"] == "answer");
+        let answer = answer.and_then(|event| event["text"].as_str());
+        let answer = answer.map(|text| format!("\n{}", unwrap_untrusted(text).unwrap_or(text)));
+        facts.chain(answer).collect::<Vec<_>>().join("\n")
     }
 }

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::{call::Call, command::Command, error::CommandError},
-    view::RunView,
+    short_id,
+    view::{HEADINGS, RunView},
 };
 use crate::queries::PageRequest;
 
@@ -134,17 +135,44 @@ impl Command for List {
         output.now = now;
     }
 
-    fn text(output: &Runs) -> String {
-        let mut lines: Vec<String> = output.runs.iter().map(|run| run.line(output.now)).collect();
-        if lines.is_empty() {
-            lines.push("no runs".to_owned());
-        }
-        if output.store_unavailable {
-            lines.push("the run history is not available right now, so runs may be missing".to_owned());
-        }
-        if let Some(CursorView { finished_at, id }) = &output.next_before {
-            lines.push(format!("more: --before {finished_at} --before-id {id}"));
-        }
-        lines.join("\n")
+    fn terminal(output: &Runs) -> String {
+        let chars = short_id::chars(output.runs.iter().map(|run| &run.id));
+        let rows = output.runs.iter().map(|run| run.cells(output.now, chars));
+        let headings = HEADINGS.map(str::to_owned);
+        let lines =
+            if output.runs.is_empty() { Vec::new() } else { aligned([headings].into_iter().chain(rows)) };
+        with_notes(lines, output)
     }
+
+    fn text(output: &Runs) -> String {
+        let chars = short_id::chars(output.runs.iter().map(|run| &run.id));
+        let lines = output.runs.iter().map(|run| run.line(output.now, chars)).collect();
+        with_notes(lines, output)
+    }
+}
+
+/// Returns the lines of a table whose columns are as wide as their widest cells.
+fn aligned<const N: usize>(rows: impl Iterator<Item = [String; N]>) -> Vec<String> {
+    let rows: Vec<[String; N]> = rows.collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; N] = std::array::from_fn(width);
+    let line = |row: &[String; N]| {
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}  "));
+        cells.collect::<String>().trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}
+
+/// Returns the list with what is missing in it, and where it continues.
+fn with_notes(mut lines: Vec<String>, output: &Runs) -> String {
+    if lines.is_empty() {
+        lines.push("no runs".to_owned());
+    }
+    if output.store_unavailable {
+        lines.push("the run history is not available right now, so runs may be missing".to_owned());
+    }
+    if let Some(CursorView { finished_at, id }) = &output.next_before {
+        lines.push(format!("more: --before {finished_at} --before-id {id}"));
+    }
+    lines.join("\n")
 }

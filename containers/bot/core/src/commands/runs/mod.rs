@@ -6,6 +6,7 @@ mod get;
 mod list;
 mod outcomes;
 mod restore;
+mod short_id;
 mod stop;
 mod view;
 

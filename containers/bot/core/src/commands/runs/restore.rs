@@ -43,8 +43,9 @@ impl Command for Restore {
     type Output = Restored;
 
     async fn run(call: Call<'_>, input: Input) -> Result<Restored, CommandError> {
-        let restored = call.queries().restore_as(&call.reader(), &input.id).await?;
-        Ok(Restored { id: input.id, checkpoint: restored.git_ref, commit: restored.commit })
+        let id = call.run_id(input.id).await?;
+        let restored = call.queries().restore_as(&call.reader(), &id).await?;
+        Ok(Restored { id, checkpoint: restored.git_ref, commit: restored.commit })
     }
 
     fn text(restored: &Restored) -> String {

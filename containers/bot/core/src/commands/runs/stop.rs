@@ -51,6 +51,7 @@ impl Command for Stop {
 
     async fn run(call: Call<'_>, input: Input) -> Result<Stopping, CommandError> {
         let Input { id, mode } = input;
+        let id = call.run_id(id).await?;
         let actor = Actor::new(call.caller.kind, &call.caller.actor.id);
         call.queries().stop_as(&call.reader(), &id, mode, actor).await?;
         Ok(Stopping { id, mode, state: STOPPING.to_owned() })

@@ -1,17 +1,30 @@
 //! A run as commands show it. It never holds a capability token.
 
+use ars_agent::money::dollars;
 use ars_commands::{Field, Kind, names};
+use ars_runs::PullRequestState;
 use ars_types::{RunId, RunStatus, StopMode};
 use ars_wire::Moment;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
-use super::super::{fence, untrusted::Untrusted};
-use crate::queries::{RunDetail, RunEntry};
+use super::{
+    super::{fence, untrusted::Untrusted},
+    short_id,
+};
+use crate::{
+    queries::{RunDetail, RunEntry},
+    time::iso,
+};
+
+/// The columns of a list in a terminal.
+pub(super) const HEADINGS: [&str; 8] =
+    ["run", "started", "status", "agent", "repository", "cost", "took", "pull request"];
 
 /// The argument.
-pub(super) const ID: Field = Field::required("id", Kind::Name(&names::RUN), "the run");
+pub(super) const ID: Field =
+    Field::required("id", Kind::Name(&names::RUN), "the run, or a unique beginning of its id");
 
 /// A run.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -97,6 +110,9 @@ pub(super) struct RunView {
     /// Cost in millionths of a dollar.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_micro_usd: Option<u64>,
+    /// Its pull request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pull_request: Option<PullRequestView>,
     /// The requested stop.
     #[serde(skip_serializing_if = "Option::is_none")]
     stop: Option<StopView>,
@@ -125,6 +141,30 @@ struct StopView {
     state: String,
 }
 
+/// A pull request.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct PullRequestView {
+    /// Repository as `owner/name`.
+    repo: String,
+    /// Number.
+    number: u64,
+    /// `open`, `merged` or `closed`, as far as it is known.
+    #[schemars(with = "String")]
+    state: PullRequestState,
+}
+
+impl PullRequestView {
+    fn shown(&self) -> String {
+        let Self { repo, number, state } = self;
+        let state = match state {
+            PullRequestState::Open => "open",
+            PullRequestState::Merged => "merged",
+            PullRequestState::Closed => "closed",
+        };
+        format!("{repo}#{number} ({state})")
+    }
+}
+
 impl RunView {
     /// Returns the row of a list: metadata without free text.
     pub(super) fn of_row(run: RunEntry) -> Self {
@@ -134,7 +174,12 @@ impl RunView {
     /// Returns every fact of a run.
     pub(super) fn whole(run: RunEntry) -> Self {
         let RunEntry { summary, detail } = run;
-        let RunDetail { event_count, diagnosis, owner, is_persisted, .. } = &detail;
+        let RunDetail { event_count, diagnosis, owner, is_persisted, pull_request, .. } = &detail;
+        let pull_request = pull_request.as_ref().map(|fact| PullRequestView {
+            repo: fact.repo.clone(),
+            number: fact.number,
+            state: fact.state,
+        });
         let finished = summary.finished.is_some();
         let stop = summary
             .stop
@@ -153,6 +198,7 @@ impl RunView {
             finished_at: summary.finished.map(|(at, _)| at),
             status: summary.finished.map(|(_, status)| status),
             cost_micro_usd: summary.cost,
+            pull_request,
             stop,
             owner_gen: owner.as_ref().map(ToString::to_string),
             persisted: *is_persisted,
@@ -176,19 +222,67 @@ impl RunView {
     }
 
     /// Returns one line that names no person, place or request: id, agent, status, duration.
-    /// The id is whole, because commands accept no other.
-    pub(super) fn line(&self, now: i64) -> String {
-        let id = &self.id;
+    pub(super) fn line(&self, now: i64, id_chars: usize) -> String {
+        let id = short_id::of(&self.id, id_chars);
         let agent = self.agent.as_deref().unwrap_or("unknown");
-        let status = match (&self.status, &self.stop) {
+        format!("`{id}` {agent} {} {}", self.state(), self.took(now))
+    }
+
+    /// Returns the cells of a row in a terminal, in the order of [`HEADINGS`].
+    pub(super) fn cells(&self, now: i64, id_chars: usize) -> [String; HEADINGS.len()] {
+        let text = |value: Option<&str>| value.unwrap_or("-").to_owned();
+        [
+            short_id::of(&self.id, id_chars).to_owned(),
+            self.began(),
+            self.state(),
+            text(self.agent.as_deref()),
+            text(self.repo.as_deref()),
+            text(self.cost().as_deref()),
+            self.took(now),
+            text(self.pull_request.as_ref().map(PullRequestView::shown).as_deref()),
+        ]
+    }
+
+    /// Returns the known facts for a terminal, one a line.
+    pub(super) fn facts(&self, now: i64) -> Vec<(&'static str, String)> {
+        let facts = [
+            ("run", Some(self.id.to_string())),
+            ("title", self.label.as_ref().map(|label| label.plain().to_owned())),
+            ("agent", self.agent.clone()),
+            ("model", self.model.clone()),
+            ("repository", self.repo.clone()),
+            ("thread", self.thread_key.clone()),
+            ("status", Some(self.state())),
+            ("started", Some(format!("{}, {}", self.began(), self.took(now)))),
+            ("cost", self.cost()),
+            ("pull request", self.pull_request.as_ref().map(PullRequestView::shown)),
+        ];
+        facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+
+    fn began(&self) -> String {
+        let text = iso(self.started_at);
+        // To the minute.
+        text.get(..16).map_or_else(|| text.clone(), |minute| format!("{}Z", minute.replace('T', " ")))
+    }
+
+    fn cost(&self) -> Option<String> {
+        self.cost_micro_usd.map(dollars)
+    }
+
+    fn took(&self, now: i64) -> String {
+        let end = self.finished_at.map_or(now, Moment::rounded);
+        ars_friction::duration((end - self.started_at).max(0))
+    }
+
+    fn state(&self) -> String {
+        match (&self.status, &self.stop) {
             (Some(status), _) => status.to_string(),
             (None, Some(_)) => "stopping".to_owned(),
             (None, None) => match self.queue_position {
                 Some(position) => format!("waiting ({position})"),
                 None => "running".to_owned(),
             },
-        };
-        let end = self.finished_at.map_or(now, Moment::rounded);
-        format!("`{id}` {agent} {status} {}", ars_friction::duration((end - self.started_at).max(0)))
+        }
     }
 }

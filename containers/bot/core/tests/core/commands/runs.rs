@@ -127,6 +127,41 @@ async fn listed_run_has_no_free_text() {
 }
 
 #[tokio::test]
+async fn beginning_of_an_id_names_the_run() {
+    let desk = desk();
+    let [one, two] = ["4c57a1b2-0000-4000-8000-000000000001", "4c57a1b3-0000-4000-8000-000000000001"];
+    for id in [one, two] {
+        desk.runs.seed(id, 1_000_000, |record| {
+            record["repo"] = json!("acme/app");
+            record["costMicroUsd"] = json!(120_000);
+            record["events"] = json!([{ "type": "answer", "text": "it is `done`", "seq": 1 }]);
+        });
+    }
+    desk.runs.seed("4c57a1b4-0000-4000-8000-000000000001", 1_000_000, |record| {
+        record["channelId"] = json!("slack:G1");
+        record["channelVisibility"] = json!("private");
+    });
+    let get =
+        async |id: &str| desk.invoke(&on(&member(), Surface::Cli), "runs.get", json!({ "id": id })).await;
+    let found = get("4c57a1b3").await.unwrap();
+    assert!(found.json.contains(two) && !found.json.contains(one), "{}", found.json);
+    assert!(desk.output(&member(), "runs.events", json!({ "id": "4c57a1b2" })).await["events"].is_array());
+    let several = get("4c57").await.unwrap_err();
+    assert!(several.message.starts_with("id is ambiguous: 2 runs begin with it"), "{several}");
+    // A hidden run is no match and makes no other one ambiguous.
+    for unknown in ["4c57a1b4", "4c5f", "4c57a1b3-0000-4000-8000-00000000000f", "4c5"] {
+        assert_eq!(get(unknown).await.unwrap_err().code.as_str(), "not_found", "{unknown}");
+    }
+    let listed = desk.invoke(&on(&member(), Surface::Cli), "runs.list", json!({ "status": "all" })).await;
+    let text = listed.unwrap().text;
+    let row = "4c57a1b3  1970-01-01 00:16Z  completed  coding  acme/app    $0.12  5.0s  -";
+    assert!(text.lines().any(|line| line == row), "{text}");
+    let whole = json!({ "id": two, "include": "messages" });
+    let text = desk.invoke(&on(&member(), Surface::Cli), "runs.get", whole).await.unwrap().text;
+    assert!(text.contains("cost          $0.12\n") && text.ends_with("\n\nit is `done`"), "{text}");
+}
+
+#[tokio::test]
 async fn outage_leaves_live_runs() {
     let desk = seeded(1);
     desk.runs.is_down.store(true, Ordering::SeqCst);
