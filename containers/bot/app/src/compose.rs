@@ -35,6 +35,7 @@ use crate::{
     config::{self, ExecutionKind, File, Reach},
     environment::{self, name},
     generation,
+    listed_model::only_model,
     recorded_channels::RecordedChannels,
     residents::{self, InstalledResidents, ResidentsConfig},
     stores::{Kept, Place, Stores, require_private},
@@ -56,6 +57,8 @@ pub struct Plan {
     pub tokens: Option<Arc<TokenMap>>,
     /// Whether their variable is readable, so that one without an entry was removed.
     pub are_tokens_known: bool,
+    /// What to do for a default model, if there is none.
+    pub model_hint: Option<String>,
     /// The providers of models.
     pub providers: BTreeMap<String, ProviderConfig>,
     /// The directory of runs and working trees.
@@ -105,6 +108,13 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         if is_for_commands { providers.unwrap_or_default() } else { providers.map_err(invalid)? };
     let of_the_flag = setup.model.is_some();
     let model = setup.model.or_else(|| file.defaults.model.clone()).or_else(|| default_model(&providers));
+    let (model, model_hint) = match model {
+        None if !is_for_commands => match only_model(&providers).await {
+            Ok(model) => (Some(model), None),
+            Err(hint) => (None, Some(hint)),
+        },
+        model => (model, None),
+    };
     if let Some(model) = model.as_ref().filter(|_| !is_for_commands) {
         known_provider(model, &providers)?;
     }
@@ -158,6 +168,7 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         serves: false,
         tokens: None,
         are_tokens_known: true,
+        model_hint,
         providers,
         data_dir,
         tree_folder,

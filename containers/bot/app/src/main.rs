@@ -15,6 +15,7 @@ mod error;
 mod generation;
 #[cfg(feature = "kill-points")]
 mod kill_points;
+mod listed_model;
 mod logging;
 mod recorded_channels;
 mod residents;

@@ -9,6 +9,7 @@ mod catalog;
 mod conversation;
 mod environment;
 mod failure;
+mod listing;
 mod openai;
 mod rehearsal;
 mod retry;
@@ -20,6 +21,7 @@ pub use catalog::{Catalog, ProviderConfig, ProviderKind, ScriptSource};
 pub use environment::{
     DEFAULT_ANTHROPIC_MODEL, DEFAULT_OPENAI_MODEL, REHEARSAL_MODEL, default_model, providers_from_env,
 };
+pub use listing::listed_models;
 pub use openai::OpenAi;
 pub use rehearsal::Rehearsal;
 pub use retry::RetryPolicy;

@@ -98,7 +98,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
         ars_bot_ports::trace::set_sink(sink);
     }
     ars_bot_ports::metrics::describe();
-    warn_of_disabled_parts(&parsed, plan.has_model());
+    warn_of_disabled_parts(&parsed, &plan);
     let address = listen_address(args.listen)?;
     secret_length::check(address, parsed.map.secrets(), &plan)?;
     let listener = TcpListener::bind(address).await;
@@ -233,15 +233,16 @@ fn allow_open_files(connections: usize) {
     }
 }
 
-fn warn_of_disabled_parts(tokens: &ParsedTokens, has_model: bool) {
+fn warn_of_disabled_parts(tokens: &ParsedTokens, plan: &compose::Plan) {
     let variable = name::INGRESS_TOKENS;
     if let Some(fault) = tokens.fault {
         tracing::error!(variable, reason = %fault, "no ingress tokens: the endpoints are disabled, and runs of other processes wait");
     } else if tokens.map.is_empty() {
         tracing::warn!(variable, "no ingress tokens: the endpoints are disabled");
     }
-    if !has_model {
-        tracing::warn!("no model is configured: every request will be rejected");
+    if !plan.has_model() {
+        let mend = plan.model_hint.as_deref();
+        tracing::warn!(mend, "no model is configured: every request will be rejected");
     }
 }
 

@@ -45,10 +45,8 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
     logging::start(Arc::clone(&redactor), logging::Level::Errors);
     let request = Request::read(&args, &text, &plan.settings)?;
     if !plan.has_model() && catalogue().recognize(&text).is_none() {
-        return Err(Failure::InvalidInput(
-            "no model is configured: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or give --config or --rehearsal"
-                .into(),
-        ));
+        let mend = plan.model_hint.as_deref().unwrap_or_default();
+        return Err(Failure::InvalidInput(format!("no model is configured: {mend}")));
     }
     let _locked = plan.lock_tree_folder()?;
     let Built { core, workspaces, trees, .. } = plan.build(None, state_url).await?;

@@ -27,10 +27,6 @@ const MODEL_TIMEOUT: Duration = Duration::from_secs(60);
 const MAX_MODEL_TOKENS: u32 = 64;
 /// Timeout for the answer of a store or of git.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(15);
-/// The mend of an installation without a model.
-const SET_A_KEY: &str = "set ANTHROPIC_API_KEY or OPENAI_API_KEY, describe a provider under [providers], or give \
-                         --rehearsal";
-
 /// The mend of a machine without a usable sandbox.
 const INSTALL_A_SANDBOX: &str = "install bubblewrap (`apt install bubblewrap`) and set sandbox.kind to bubblewrap or \
                                  auto; docs/reference/workspace.md describes the other kinds";
@@ -44,7 +40,11 @@ pub(super) fn keys(plan: &Plan) -> Finding {
     let models = plan.settings.default_model.iter().chain(plan.settings.models.values());
     let models: Vec<&ModelRef> = models.collect();
     if models.is_empty() {
-        return Finding::failure(CHECK, "no model is configured, so every request is rejected", SET_A_KEY);
+        return Finding::failure(
+            CHECK,
+            "no model is configured, so every request is rejected",
+            mend_of_model(plan),
+        );
     }
     let lacks_key = |name: &str| {
         let provider = plan.providers.get(name);
@@ -65,12 +65,16 @@ pub(super) fn keys(plan: &Plan) -> Finding {
     Finding::ok(CHECK, format!("{default}; providers: {}", providers.collect::<Vec<_>>().join(", ")))
 }
 
+fn mend_of_model(plan: &Plan) -> &str {
+    plan.model_hint.as_deref().unwrap_or("set defaults.model")
+}
+
 /// Calls the default model once.
 pub(super) async fn model(plan: &Plan) -> Finding {
     const CHECK: &str = "model";
     let models = plan.settings.default_model.iter().chain(plan.settings.models.values());
     let Some(model) = models.into_iter().next() else {
-        return Finding::failure(CHECK, "no model is configured", SET_A_KEY);
+        return Finding::failure(CHECK, "no model is configured", mend_of_model(plan));
     };
     let name = format!("{}/{}", model.provider(), model.model());
     let mend = format!("check the key, the name and the baseUrl of {name}, and the network");
