@@ -132,6 +132,26 @@ pub enum TableFault {
     LacksAttribute(usize),
 }
 
+/// Why an entry of the token map was skipped. It names the field, never a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TokenFault {
+    /// The token is empty.
+    #[error("its token must not be blank")]
+    Token,
+    /// The value is no object.
+    #[error("its value must be an object")]
+    Shape,
+    /// The subject is missing or malformed.
+    #[error("`subject` must be a text that is not empty, and not `github`")]
+    Subject,
+    /// The channel is malformed.
+    #[error("`channel` must have 1 to 100 characters without `:`")]
+    Channel,
+    /// The scopes are malformed.
+    #[error("`scopes` must be a list of texts that are not empty")]
+    Scopes,
+}
+
 /// Why a whole value was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeFault {

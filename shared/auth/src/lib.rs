@@ -22,7 +22,7 @@ mod viewer;
 
 pub use actor::{Actor, Grants, Ingress, Kind, Set};
 pub use bearer::{bearer, strict_bearer};
-pub use error::{Denied, EntryFault, Rejection, ShapeFault, TableFault};
+pub use error::{Denied, EntryFault, Rejection, ShapeFault, TableFault, TokenFault};
 pub use gates::{can_run_agent, can_use_repo, can_write_issues};
 pub use restrict::Restrictions;
 pub use secret::Secret;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use crate::{Actor, Ingress, Secret, ShapeFault, gate::Credentials};
+use crate::{Actor, Ingress, Secret, ShapeFault, TokenFault, gate::Credentials};
 
 /// Scope that permits starting runs.
 const DISPATCH: &str = "dispatch";
@@ -61,8 +61,10 @@ pub struct TokenEntry {
 pub struct ParsedTokens {
     /// The tokens, empty if the value was rejected.
     pub map: TokenMap,
-    /// Why the whole value was rejected, for the start-up log.
+    /// Why the whole value was rejected.
     pub fault: Option<ShapeFault>,
+    /// The places of skipped entries, from 1, and why each was skipped.
+    pub skipped: Vec<(usize, TokenFault)>,
 }
 
 impl TokenEntry {
@@ -71,23 +73,24 @@ impl TokenEntry {
         self.scopes.iter().any(|held| held == scope)
     }
 
-    /// Returns `None` if any field is malformed: the whole entry is skipped, never widened to a default.
-    fn parse(token: &Secret, value: &Value) -> Option<Self> {
-        let entry = value.as_object()?;
-        let subject = non_empty(entry.get("subject")?)?;
+    /// Fails if any field is malformed: the whole entry is skipped, never widened to a default.
+    fn parse(token: &Secret, value: &Value) -> Result<Self, TokenFault> {
+        let entry = value.as_object().ok_or(TokenFault::Shape)?;
+        let subject = entry.get("subject").and_then(non_empty).ok_or(TokenFault::Subject)?;
         if RESERVED_SUBJECTS.contains(&subject.as_str()) {
-            return None;
+            return Err(TokenFault::Subject);
         }
+        let parse_channel = |channel: &Value| ChannelName::parse(channel.as_str()?).ok();
         let channel = match entry.get("channel") {
             None => None,
-            Some(channel) => Some(ChannelName::parse(channel.as_str()?).ok()?),
+            Some(channel) => Some(parse_channel(channel).ok_or(TokenFault::Channel)?),
         };
         let scopes = match entry.get("scopes") {
             None => vec![DISPATCH.to_owned()],
-            Some(scopes) => parse_scopes(scopes)?,
+            Some(scopes) => parse_scopes(scopes).ok_or(TokenFault::Scopes)?,
         };
         let digest = TokenDigest::of(&subject, token);
-        Some(Self { subject, channel, scopes, digest })
+        Ok(Self { subject, channel, scopes, digest })
     }
 }
 
@@ -98,10 +101,13 @@ impl TokenMap {
     /// if an earlier one was well-formed.
     pub fn parse(text: Option<&str>) -> ParsedTokens {
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
-            return ParsedTokens { map: Self::default(), fault: None };
+            return ParsedTokens { map: Self::default(), fault: None, skipped: Vec::new() };
         };
         let fault = match serde_json::from_str(text) {
-            Ok(Value::Object(entries)) => return ParsedTokens { map: Self::of(entries), fault: None },
+            Ok(Value::Object(entries)) => {
+                let (map, skipped) = Self::of(entries);
+                return ParsedTokens { map, fault: None, skipped };
+            }
             Ok(Value::Array(_)) => ShapeFault::NotAnObject("array"),
             Ok(Value::Null) => ShapeFault::NotAnObject("null"),
             Ok(Value::Bool(_)) => ShapeFault::NotAnObject("boolean"),
@@ -109,7 +115,7 @@ impl TokenMap {
             Ok(Value::String(_)) => ShapeFault::NotAnObject("string"),
             Err(_) => ShapeFault::NotJson,
         };
-        ParsedTokens { map: Self::default(), fault: Some(fault) }
+        ParsedTokens { map: Self::default(), fault: Some(fault), skipped: Vec::new() }
     }
 
     /// Returns `true` if no token is configured. The endpoints are then disabled, never open.
@@ -158,13 +164,17 @@ impl TokenMap {
         self.entries.iter().map(|(token, _)| token)
     }
 
-    fn of(entries: Map<String, Value>) -> Self {
-        let parse = |(token, entry): (String, Value)| {
-            let token = Secret::parse(Some(token))?;
-            let entry = TokenEntry::parse(&token, &entry)?;
-            Some((token, entry))
-        };
-        Self { entries: entries.into_iter().filter_map(parse).collect() }
+    /// Returns the valid entries, and the faults of the others with their places.
+    fn of(entries: Map<String, Value>) -> (Self, Vec<(usize, TokenFault)>) {
+        let (mut kept, mut skipped) = (Vec::new(), Vec::new());
+        for (index, (token, entry)) in entries.into_iter().enumerate() {
+            let token = Secret::parse(Some(token)).ok_or(TokenFault::Token);
+            match token.and_then(|token| TokenEntry::parse(&token, &entry).map(|entry| (token, entry))) {
+                Ok(entry) => kept.push(entry),
+                Err(fault) => skipped.push((index + 1, fault)),
+            }
+        }
+        (Self { entries: kept }, skipped)
     }
 }
 

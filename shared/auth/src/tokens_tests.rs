@@ -55,6 +55,22 @@ fn malformed_entries_are_skipped_and_their_neighbours_kept() {
 }
 
 #[test]
+fn skipped_entries_are_named_by_place_and_field() {
+    let parsed = TokenMap::parse(Some(
+        r#"{"a": {"subject": "ann"}, "b": {"subjct": "ben"}, "": {"subject": "c"}, "d": 1,
+            "e": {"subject": "e", "scopes": "dispatch"}, "f": {"subject": "f", "channel": "a:b"}}"#,
+    ));
+    let expected = [
+        (2, TokenFault::Subject),
+        (3, TokenFault::Token),
+        (4, TokenFault::Shape),
+        (5, TokenFault::Scopes),
+        (6, TokenFault::Channel),
+    ];
+    assert_eq!((parsed.skipped, parsed.fault), (expected.to_vec(), None));
+}
+
+#[test]
 fn entries_with_an_invalid_channel_are_skipped() {
     for bad in ["", "a:b", ":", &"x".repeat(101)] {
         assert_eq!(entry(&json!({"subject": "a", "channel": bad})), None, "{bad}");

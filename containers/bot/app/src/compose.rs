@@ -55,8 +55,6 @@ pub struct Plan {
     pub serves: bool,
     /// The ingress tokens of a command that serves requests.
     pub tokens: Option<Arc<TokenMap>>,
-    /// Whether their variable is readable, so that one without an entry was removed.
-    pub are_tokens_known: bool,
     /// What to do for a default model, if there is none.
     pub model_hint: Option<String>,
     /// The providers of models.
@@ -97,7 +95,7 @@ pub struct Built {
 
 /// Reads configuration and environment. Opens and writes nothing.
 pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> Result<Plan, Failure> {
-    let invalid = |error| invalid_configuration(&error);
+    let invalid = |error| invalid_configuration(setup.config.as_deref(), &error);
     let file = match &setup.config {
         Some(path) => file(path, state_url).await?,
         None => File::default(),
@@ -167,7 +165,6 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         redactor,
         serves: false,
         tokens: None,
-        are_tokens_known: true,
         model_hint,
         providers,
         data_dir,
@@ -185,8 +182,17 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
     })
 }
 
-fn invalid_configuration(error: &config::ConfigError) -> Failure {
-    Failure::InvalidInput(format!("configuration: {error}"))
+/// Returns the failure of a configuration, with its file.
+fn invalid_configuration(path: Option<&Path>, error: &config::ConfigError) -> Failure {
+    let file = path.map_or_else(String::new, |path| format!(" {}", path.display()));
+    Failure::InvalidInput(format!("configuration{file}: {error}"))
+}
+
+/// Returns the names of configured repositories whose origin is a path of this machine where nothing is.
+pub fn missing_origins(settings: &Settings) -> impl Iterator<Item = &str> {
+    let is_missing = |origin: &str| origin.starts_with('/') && !Path::new(origin).exists();
+    let missing = settings.repositories.iter().filter(move |repository| is_missing(&repository.origin));
+    missing.map(|repository| repository.name.as_str())
 }
 
 /// Returns the workspaces of a configuration and a data directory, without the rest of the set-up.
@@ -198,7 +204,7 @@ pub async fn configured_workspaces(
     let data_dir = data_dir(data)?;
     let Some(path) = config else { return Ok(workspaces(&data_dir, SandboxSettings::default())) };
     let file = file(path, state_url).await?;
-    let sandbox = file.sandbox.settings().map_err(|error| invalid_configuration(&error))?;
+    let sandbox = file.sandbox.settings().map_err(|error| invalid_configuration(config, &error))?;
     let tree_folder = tree_folder(&file, config, &data_dir)?;
     Ok(in_folder(workspaces(&data_dir, sandbox), tree_folder, file.execution.kind))
 }
@@ -207,7 +213,7 @@ pub async fn configured_workspaces(
 fn tree_folder(file: &File, config: Option<&Path>, data_dir: &Path) -> Result<Option<PathBuf>, Failure> {
     let of_a_file = config.filter(|path| config::remote_key(path).is_none());
     let beside = of_a_file.and_then(config::folder_of);
-    file.tree_folder(beside.as_deref(), data_dir).map_err(|error| invalid_configuration(&error))
+    file.tree_folder(beside.as_deref(), data_dir).map_err(|error| invalid_configuration(config, &error))
 }
 
 /// Reads the configuration from a file or from the state Worker.
@@ -215,9 +221,9 @@ async fn file(path: &Path, state_url: Option<&str>) -> Result<File, Failure> {
     let Some(key) = config::remote_key(path) else {
         return config::load(path).map_err(|error| match error {
             config::ConfigError::Unreadable(source) => {
-                Failure::Unavailable(anyhow!("configuration {}: {source}", path.display()))
+                Failure::InvalidInput(format!("configuration {}: {source}", path.display()))
             }
-            error => invalid_configuration(&error),
+            error => invalid_configuration(Some(path), &error),
         });
     };
     let missing = |what: &str| Failure::InvalidInput(format!("configuration: state:// needs {what}"));
@@ -227,7 +233,7 @@ async fn file(path: &Path, state_url: Option<&str>) -> Result<File, Failure> {
     let token = Secret::parse(environment::variable(name::MEMORY_TOKEN));
     let token = token.ok_or_else(|| missing(name::MEMORY_TOKEN))?;
     let file = config::load_remote(key, url, &token).await.map_err(|error| match error {
-        config::RemoteError::Content(error) => invalid_configuration(&error),
+        config::RemoteError::Content(error) => invalid_configuration(Some(path), &error),
         config::RemoteError::Store(source) => Failure::Unavailable(anyhow!("configuration: {source}")),
         error => Failure::InvalidInput(format!("configuration: {error}")),
     })?;
@@ -235,7 +241,7 @@ async fn file(path: &Path, state_url: Option<&str>) -> Result<File, Failure> {
     let sandbox = environment::variable(name::CONFIG_SANDBOX);
     let (hosts, sandbox) = (hosts.as_deref(), sandbox.as_deref());
     let reach = Reach { state_url: url, hosts, sandbox, variable: &environment::variable };
-    reach.check(&file).map_err(|error| invalid_configuration(&error))?;
+    reach.check(&file).map_err(|error| invalid_configuration(Some(path), &error))?;
     Ok(file)
 }
 
@@ -296,7 +302,7 @@ impl Plan {
         host: Option<&Arc<dyn CodeHost>>,
         documents: &Arc<dyn Documents>,
     ) -> Result<Option<Webhooks>, Failure> {
-        let users = self.file.webhook.users().map_err(|error| invalid_configuration(&error))?;
+        let users = self.file.webhook.users().map_err(|error| invalid_configuration(None, &error))?;
         let secret = self.code_host.as_ref().and_then(|config| config.webhook_secret.clone());
         Ok(secret.zip(host).map(|(secret, host)| Webhooks {
             secret,
@@ -365,9 +371,7 @@ impl Plan {
             workspaces: Arc::clone(&trees),
             store: stores.runs,
             capabilities: Capabilities {
-                ledger: keeps_ledger
-                    .then(|| ledger(stores.live, stores.are_shared, self.are_tokens_known, channels))
-                    .transpose()?,
+                ledger: keeps_ledger.then(|| ledger(stores.live, stores.are_shared, channels)).transpose()?,
                 memory: capabilities::memory(
                     &self.file.memory,
                     self.file.organization.clone(),
@@ -416,11 +420,10 @@ impl Plan {
 fn ledger(
     stores: LiveStores,
     has_successor: bool,
-    reclaims: bool,
     channels: RecordedChannels,
 ) -> Result<LedgerDeps, Failure> {
     let generation = generation::mint().context("a generation").map_err(Failure::Unavailable)?;
-    Ok(LedgerDeps { stores, generation, channels: Arc::new(channels), has_successor, reclaims })
+    Ok(LedgerDeps { stores, generation, channels: Arc::new(channels), has_successor })
 }
 
 /// Moves workspaces to the configured folder, if there is one.

@@ -10,6 +10,7 @@ mod code_host;
 mod commands;
 mod compose;
 mod config;
+mod data_dir_lock;
 mod environment;
 mod error;
 mod generation;

@@ -23,7 +23,8 @@ use super::{Failure, interrupted};
 use crate::{
     args::Serve,
     build_stamp,
-    compose::{self, Built},
+    compose::{self, Built, missing_origins},
+    data_dir_lock::DataDirLock,
     environment::{self, name},
     secret_length,
     services::{
@@ -59,7 +60,7 @@ pub async fn run(args: Serve) -> Result<ExitCode, Failure> {
             StopSignal::Interrupt => interrupted(),
         }),
     };
-    let Started { core, telemetry, mut supervisor, server, tree_folder: _locked } = started;
+    let Started { core, telemetry, mut supervisor, server, _data_dir, tree_folder: _locked } = started;
 
     let cause = tokio::select! {
         signal = signals.next() => ShutdownCause::Signal(signal),
@@ -81,18 +82,19 @@ struct Started {
     telemetry: Telemetry,
     supervisor: Supervisor,
     server: services::Handle,
+    /// Held until the process ends.
+    _data_dir: DataDirLock,
     tree_folder: Option<TreeFolderLock>,
 }
 
 /// Starts the server. Spawns nothing before the last await, so that a signal can cancel it anywhere.
 async fn start(args: Serve) -> Result<Started, Failure> {
     let parsed = TokenMap::parse(environment::variable(name::INGRESS_TOKENS).as_deref());
+    check_tokens(&parsed)?;
     let mut plan = compose::plan(args.setup, &parsed.map, args.state_url.as_deref()).await?;
     let tokens = Arc::new(parsed.map.clone());
     plan.serves = true;
     plan.tokens = Some(Arc::clone(&tokens));
-    // Without the tokens every queued request would count as one of a removed token, and be dropped.
-    plan.are_tokens_known = parsed.fault.is_none();
     let mut telemetry = telemetry(&plan)?;
     if let Some(sink) = telemetry.take_span_sink() {
         ars_bot_ports::trace::set_sink(sink);
@@ -101,6 +103,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     warn_of_disabled_parts(&parsed, &plan);
     let address = listen_address(args.listen)?;
     secret_length::check(address, parsed.map.secrets(), &plan)?;
+    let data_dir = DataDirLock::take(&plan.data_dir)?;
     let listener = TcpListener::bind(address).await;
     let listener =
         listener.with_context(|| format!("cannot listen on {address}")).map_err(Failure::Unavailable)?;
@@ -159,7 +162,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     let server = supervisor.start(HttpService { listener, state, limits: connections });
     terminal::print(&format!("{}\n", serde_json::json!({ "listening": format!("http://{address}") })))?;
     tracing::info!(%address, sandbox, network, cgroup, skipped, history = history_of(&core), "listening");
-    Ok(Started { core, telemetry, supervisor, server, tree_folder })
+    Ok(Started { core, telemetry, supervisor, server, _data_dir: data_dir, tree_folder })
 }
 
 /// Returns what is kept of runs, for the log.
@@ -233,12 +236,31 @@ fn allow_open_files(connections: usize) {
     }
 }
 
-fn warn_of_disabled_parts(tokens: &ParsedTokens, plan: &compose::Plan) {
+/// Rejects tokens of which none can be used: every request would be rejected, and queued ones dropped.
+fn check_tokens(tokens: &ParsedTokens) -> Result<(), Failure> {
     let variable = name::INGRESS_TOKENS;
     if let Some(fault) = tokens.fault {
-        tracing::error!(variable, reason = %fault, "no ingress tokens: the endpoints are disabled, and runs of other processes wait");
-    } else if tokens.map.is_empty() {
+        let form = r#"it must be {"<token>":{"subject":"me"}}"#;
+        return Err(Failure::InvalidInput(format!("{variable} is {fault}: {form}")));
+    }
+    match tokens.skipped.first() {
+        Some((place, fault)) if tokens.map.is_empty() => {
+            Err(Failure::InvalidInput(format!("{variable}, entry {place}: {fault}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn warn_of_disabled_parts(tokens: &ParsedTokens, plan: &compose::Plan) {
+    let variable = name::INGRESS_TOKENS;
+    for (entry, reason) in &tokens.skipped {
+        tracing::error!(variable, entry, %reason, "a token is skipped, so its callers are rejected");
+    }
+    if tokens.map.is_empty() {
         tracing::warn!(variable, "no ingress tokens: the endpoints are disabled");
+    }
+    for repository in missing_origins(&plan.settings) {
+        tracing::warn!(repository, "the origin of a configured repository does not exist");
     }
     if !plan.has_model() {
         let mend = plan.model_hint.as_deref();

@@ -87,10 +87,10 @@ async fn configuration_error_names_key_not_value() {
     let config = machine.file("ars.toml", "[defaults]\nmodel = \"sk-ant-pasted-by-mistake\"\n");
     let ended =
         run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--config", config.to_str().unwrap()])).await;
-    ended.assert_refused(2, "invalid_input", &["line 2", "model", "provider/model"]);
+    ended.assert_refused(2, "invalid_input", &["ars.toml", "line 2", "model", "provider/model"]);
     assert!(!ended.stderr.contains("pasted"), "{ended:#?}");
     let ended = run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--config", "nowhere.toml"])).await;
-    ended.assert_refused(1, "unavailable", &["nowhere.toml"]);
+    ended.assert_refused(2, "invalid_input", &["nowhere.toml"]);
 }
 
 #[tokio::test]

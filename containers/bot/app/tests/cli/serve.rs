@@ -95,15 +95,34 @@ async fn server_starts_without_a_model() {
 }
 
 #[tokio::test]
-async fn invalid_token_map_disables_the_ingress() {
+async fn invalid_token_map_is_refused() {
     let machine = Machine::new();
+    for (tokens, word) in [
+        (format!("[\"{CANARY}\"]"), "a JSON array instead of an object"),
+        (format!("{{\"{CANARY}\":{{\"subjct\":\"me\"}}}}"), "entry 1: `subject`"),
+    ] {
+        let ended = run(machine.ars(&SERVE).env("SERVICE_INGRESS_TOKENS", tokens)).await;
+        ended.assert_refused(2, "invalid_input", &["SERVICE_INGRESS_TOKENS", word]);
+        assert!(!ended.stderr.contains(CANARY), "{ended:#?}");
+    }
+}
+
+/// One skipped entry does not stop the others, and the log names its field and the missing origin.
+#[tokio::test]
+async fn second_serve_on_a_data_directory_is_refused() {
+    let machine = Machine::new();
+    let config = machine.file("ars.toml", "[[repositories]]\nname = \"app\"\norigin = \"/nope\"\n");
+    let tokens = r#"{"one-token-of-ann-00000":{"subject":"ann"},"t":{"subject":""}}"#;
     let mut ars = machine.ars(&SERVE);
-    let server = Server::start_as_is(ars.env("SERVICE_INGRESS_TOKENS", format!("[\"{CANARY}\"]"))).await;
-    let (status, _) = server.ask(&json!({"text": "hi"})).await;
-    assert_eq!(status, 503);
+    let ars = ars.arg("--config").arg(config).env("SERVICE_INGRESS_TOKENS", tokens);
+    let server = Server::start_as_is(ars).await;
+    let second = run(&mut machine.ars(&SERVE)).await;
+    let process = format!("(process {})", server.running.pid());
+    second.assert_refused(1, "conflict", &["in use by another `ars serve`", &process, "--data-dir"]);
     let ended = server.terminate().await;
-    assert!(ended.stderr.contains("a JSON array instead of an object"), "{ended:#?}");
-    assert!(!ended.stderr.contains(CANARY), "{ended:#?}");
+    for word in ["\"entry\":2", "`subject` must be", "\"repository\":\"app\""] {
+        assert!(ended.stderr.contains(word), "{word} in {ended:#?}");
+    }
 }
 
 #[tokio::test]

@@ -90,12 +90,11 @@ async fn folder_in_use_is_a_conflict() {
     let server = Server::start(&mut machine.ars_with(&fake.url(), &arguments)).await;
     let shown = folder.to_str().unwrap();
     let ask = ["ask", "hi", "--config", &config];
-    for data in ["data", "other"] {
-        for arguments in [&arguments[..], &ask] {
-            let mut ars = machine.ars_with(&fake.url(), arguments);
-            let second = Running::start(ars.env("ARS_DATA_DIR", machine.path(data))).ended().await;
-            second.assert_refused(1, "conflict", &["workspaceDir", shown, "another process"]);
-        }
+    // A second service of the same data directory is refused before.
+    for (data, arguments) in [("data", &ask[..]), ("other", &ask), ("other", &arguments)] {
+        let mut ars = machine.ars_with(&fake.url(), arguments);
+        let second = Running::start(ars.env("ARS_DATA_DIR", machine.path(data))).ended().await;
+        second.assert_refused(1, "conflict", &["workspaceDir", shown, "another process"]);
     }
     assert_eq!(fake.request_count(), 0);
     // Commands that run no request need no lock.

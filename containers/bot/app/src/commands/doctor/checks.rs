@@ -19,7 +19,12 @@ use tokio::{process::Command, task::spawn_blocking, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::finding::Finding;
-use crate::{code_host::CodeHostConfig, compose::Plan, config::HistoryStore, stores::Kept};
+use crate::{
+    code_host::CodeHostConfig,
+    compose::{Plan, missing_origins},
+    config::HistoryStore,
+    stores::Kept,
+};
 
 /// Timeout of the call of a model.
 const MODEL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -206,12 +211,27 @@ fn usable_parent(path: &Path) -> Option<&Path> {
     path.ancestors().find(|ancestor| ancestor.exists()).filter(|ancestor| ancestor.is_dir())
 }
 
+/// Checks that the origins of configured repositories exist, as far as they are on this machine.
+pub(super) fn repositories(settings: &Settings) -> Option<Finding> {
+    const CHECK: &str = "repositories";
+    let missing: Vec<&str> = missing_origins(settings).collect();
+    (!missing.is_empty()).then(|| {
+        let detail = format!("the origins of these do not exist: {}", missing.join(", "));
+        Finding::warning(CHECK, detail, "correct `origin` under [[repositories]]")
+    })
+}
+
 /// Checks the ingress tokens.
 pub(super) fn ingress(tokens: &ParsedTokens) -> Finding {
     const CHECK: &str = "ingress";
     const MEND: &str = "set SERVICE_INGRESS_TOKENS to {\"<token>\":{\"subject\":\"me\"}}";
     match tokens.fault {
         Some(fault) => Finding::failure(CHECK, format!("SERVICE_INGRESS_TOKENS: {fault}"), MEND),
+        None if !tokens.skipped.is_empty() => {
+            let faults = tokens.skipped.iter().map(|(place, fault)| format!("entry {place}: {fault}"));
+            let faults = faults.collect::<Vec<_>>().join("; ");
+            Finding::failure(CHECK, format!("SERVICE_INGRESS_TOKENS, {faults}"), MEND)
+        }
         None if tokens.map.is_empty() => {
             Finding::warning(CHECK, "no tokens: `ars serve` accepts no requests", MEND)
         }

@@ -40,6 +40,7 @@ pub async fn run(args: Doctor) -> Result<ExitCode, Failure> {
             needs_trees = checks::needs_trees(&plan.settings);
             findings.push(checks::code_host(plan.code_host.as_ref()).await);
             findings.push(checks::store(&plan, args.state_url).await);
+            findings.extend(checks::repositories(&plan.settings));
             findings.extend(plan.tree_folder.as_deref().map(checks::tree_folder));
         }
         Err(failure) => {

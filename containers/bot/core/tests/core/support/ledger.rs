@@ -110,7 +110,6 @@ impl ScriptedLedger {
             generation: Generation::parse(generation).unwrap(),
             channels,
             has_successor: true,
-            reclaims: true,
         };
         Capabilities { ledger: Some(ledger), ..Capabilities::default() }
     }
