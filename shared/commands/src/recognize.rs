@@ -1,6 +1,9 @@
 //! The commands of messages: a message that does not begin with a command is for a model.
 
-use crate::{Definition, InvalidInput, RawInput, Registry, Surface, tail::asks_for_help, tokens::tokens};
+use crate::{
+    Definition, InvalidInput, RawInput, Registry, Surface, spelling::is_one_edit, tail::asks_for_help,
+    tokens::tokens,
+};
 
 /// The word that asks for help.
 const HELP: &str = "help";
@@ -71,22 +74,6 @@ impl Registry {
             .chain(self.off_on(Surface::Chat))
             .filter(|definition| definition.group() == group && is_one_edit(verb, definition.verb()))
             .find(|definition| fits(definition))
-    }
-}
-
-/// Returns whether one word becomes the other by one character more, less, replaced, or swapped with its neighbour.
-fn is_one_edit(left: &str, right: &str) -> bool {
-    let left: Vec<char> = left.chars().collect();
-    let right: Vec<char> = right.chars().collect();
-    let same = left.iter().zip(&right).take_while(|(a, b)| a == b).count();
-    let (left, right) = (&left[same..], &right[same..]);
-    let is_swapped = |a: &[char], b: &[char]| a.len() > 1 && b.len() > 1 && a[0] == b[1] && a[1] == b[0];
-    match (left, right) {
-        ([], []) => false,
-        ([_, left @ ..], right) if left == right => true,
-        (left, [_, right @ ..]) if left == right => true,
-        ([_, a @ ..], [_, b @ ..]) if a == b => true,
-        (left, right) => is_swapped(left, right) && left[2..] == right[2..],
     }
 }
 
@@ -177,25 +164,5 @@ mod tests {
             assert_eq!(recognized(text), Some(Recognized::Mistyped(&LIST)), "{text}");
         }
         assert_eq!(recognized("memory lists"), Some(Recognized::Mistyped(&RECALL)));
-    }
-
-    #[test]
-    fn words_differ_by_at_most_one_edit() {
-        for (word, expected) in [
-            ("list", false),
-            ("lists", true),
-            ("ist", true),
-            ("lst", true),
-            ("mist", true),
-            ("ilst", true),
-            ("lits", true),
-            ("till", false),
-            ("lsti", false),
-            ("listed", false),
-            ("", false),
-        ] {
-            assert_eq!(is_one_edit(word, "list"), expected, "{word}");
-            assert_eq!(is_one_edit("list", word), expected, "{word}");
-        }
     }
 }

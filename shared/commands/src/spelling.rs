@@ -1,4 +1,4 @@
-//! The spellings of a name: camelCase in JSON, kebab-case in text.
+//! The spellings of a name: camelCase in JSON, kebab-case in text, and one typing error away.
 
 use std::borrow::Cow;
 
@@ -28,9 +28,45 @@ pub(crate) fn shown(name: &str) -> Option<String> {
     is_plain.then(|| name.to_owned())
 }
 
+/// Returns whether one word becomes the other by one character more, less, replaced, or swapped with its neighbour.
+pub(crate) fn is_one_edit(left: &str, right: &str) -> bool {
+    let left: Vec<char> = left.chars().collect();
+    let right: Vec<char> = right.chars().collect();
+    let same = left.iter().zip(&right).take_while(|(a, b)| a == b).count();
+    let (left, right) = (&left[same..], &right[same..]);
+    let is_swapped = |a: &[char], b: &[char]| a.len() > 1 && b.len() > 1 && a[0] == b[1] && a[1] == b[0];
+    match (left, right) {
+        ([], []) => false,
+        ([_, left @ ..], right) if left == right => true,
+        (left, [_, right @ ..]) if left == right => true,
+        ([_, a @ ..], [_, b @ ..]) if a == b => true,
+        (left, right) => is_swapped(left, right) && left[2..] == right[2..],
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_differ_by_at_most_one_edit() {
+        for (word, expected) in [
+            ("list", false),
+            ("lists", true),
+            ("ist", true),
+            ("lst", true),
+            ("mist", true),
+            ("ilst", true),
+            ("lits", true),
+            ("till", false),
+            ("lsti", false),
+            ("listed", false),
+            ("", false),
+        ] {
+            assert_eq!(is_one_edit(word, "list"), expected, "{word}");
+            assert_eq!(is_one_edit("list", word), expected, "{word}");
+        }
+    }
 
     #[test]
     fn capitals_become_hyphens() {

@@ -66,7 +66,16 @@ struct Found {
 }
 
 fn find(definition: &Definition, name: &str, has_value: bool) -> Result<Found, InvalidInput> {
-    let unknown = || InvalidInput::Unknown(spelling::shown(name));
+    let unknown = || {
+        let Some(given) = spelling::shown(name).map(|name| format!("{PREFIX}{name}")) else {
+            return InvalidInput::Unknown(None);
+        };
+        let names = definition.options.iter().map(|field| spelling::kebab(field.name));
+        match names.into_iter().find(|own| spelling::is_one_edit(name, own)) {
+            Some(meant) => InvalidInput::MistypedOption { given, meant: format!("{PREFIX}{meant}") },
+            None => InvalidInput::Unknown(Some(given)),
+        }
+    };
     let (base, key) = match name.split_once('.') {
         Some((base, key)) => (base, Some(key.to_owned())),
         None => (name, None),

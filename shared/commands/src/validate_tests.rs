@@ -89,7 +89,7 @@ fn each_fault_of_a_message_names_its_field() {
     for (tail, expected) in [
         ("", "scope is missing"),
         ("you", "scope must be one of me, channel"),
-        ("me --nope", "nope is not an option of this command"),
+        ("me --nope", "--nope is not an option of this command"),
         ("me --afterSeq 5", "afterSeq is not an option of this command"),
         ("me --models a/b", "models is not an option of this command"),
         ("me -x", "-x is not an option of this command"),

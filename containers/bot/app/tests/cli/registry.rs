@@ -101,7 +101,8 @@ async fn invalid_input_exits_2() {
     for (arguments, word) in [
         (&["runs", "stop", "r1"][..], "mode"),
         (&["runs", "list", "--limit", "0"], "limit"),
-        (&["runs", "list", "--colour", "red"], "colour"),
+        (&["runs", "list", "--colour", "red"], "--colour is not an option"),
+        (&["runs", "list", "--stauts", "all"], "did you mean --status?"),
         (&["runs", "list", "surplus"], "no arguments"),
         (&["runs", "list", "--server"], "--server"),
         (&["runs", "list", "--server", "host"], "--server"),

@@ -14,6 +14,7 @@ const OFFLINE: &str = "friction.analyze";
 /// Runs the command and prints its output.
 pub async fn run(invocation: Invocation) -> Result<ExitCode, Failure> {
     let json = invocation.json;
+    invocation.check()?;
     let is_offline = invocation.definition.id == OFFLINE;
     let output = match &invocation.server {
         _ if is_offline => offline::invoke(invocation).await?,

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use ars_bot_core::commands::catalogue;
-use ars_commands::{Definition, Surface};
+use ars_commands::{Definition, RawInput, Surface};
 
 use super::options::{CONFIG, DATA_DIR, JSON, SERVER};
 use crate::{
@@ -52,6 +52,21 @@ impl Invocation {
             return None;
         }
         Some(Self::read(definition, words))
+    }
+
+    /// Validates the words here, before anything is opened or sent.
+    ///
+    /// # Errors
+    ///
+    /// They are invalid. The message ends with the usage.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        let raw = RawInput::Tokens(self.words.clone());
+        self.definition.validate(&raw).map(drop).map_err(|error| {
+            let form = self.definition.form();
+            Failure::InvalidInput(format!(
+                "{error}\n\nUsage: ars {form}\n\nFor more information, try '--help'."
+            ))
+        })
     }
 
     /// Separates the options that every command has from the command's own words.
