@@ -35,6 +35,9 @@ pub const PODMAN: [Need<'_>; 6] = [
     (&["test", "-x", "/usr/bin/newuidmap"], "uidmap"),
 ];
 
+/// Package for confining commands of agents.
+pub const SANDBOX: Need<'_> = (&["bwrap", "--version"], "bubblewrap");
+
 /// Installs the missing packages, which needs root, and names them.
 pub fn ensure_packages(needs: &[Need<'_>], progress: Progress<'_>) -> Result<Vec<String>> {
     let missing: Vec<&str> =

@@ -16,14 +16,21 @@ const OWN: &str = "# Written by `cargo xtask up` at every start; give it --confi
 /// The actor that holds the secret of the run pages.
 const OPERATOR: &str = "access:operator";
 /// The gate of a configuration that names none: the secret of the start, which `up` prints.
-/// The grant is for all runs and for the buttons of the run pages.
+/// The grants are for all runs, and for the commands and the buttons of the run pages. The secret is also an ingress
+/// token, whose actors see the same runs.
 const GATE: &str = "
 [dashboard]
 auth = \"token\"
 token = { actor = \"access:operator\" }
 
 [grants.\"access:operator\"]
-actions = [\"runs:write\"]
+actions = [\"runs:write\", \"config:write\", \"memory:write\", \"repo:write\", \"repo:exec\"]
+channels = \"all\"
+
+[grants.\"http:operator\"]
+channels = \"all\"
+
+[grants.\"mcp:operator\"]
 channels = \"all\"
 ";
 
@@ -52,7 +59,10 @@ impl Effective {
         let Some(mut root) = parsed.filter(|_| !has_proxy(variable)) else {
             return Self { format, text, is_changed: false };
         };
-        let is_free = root["dashboard"].is_null() && root["grants"][OPERATOR].is_null();
+        let grants: Value = toml::from_str(GATE).unwrap_or_default();
+        let grants = grants["grants"].as_object().cloned().unwrap_or_default();
+        let is_granted = |actor: &String| !root["grants"][actor].is_null();
+        let is_free = root["dashboard"].is_null() && !grants.keys().any(is_granted);
         if format == "toml" && is_free {
             // Appended, so that the lines the bot may complain about keep their numbers.
             return Self { format, text: format!("{}\n{GATE}", text.trim_end()), is_changed: true };
@@ -60,8 +70,10 @@ impl Effective {
         root["dashboard"]["auth"] = json!("token");
         if root["dashboard"]["token"]["actor"].is_null() {
             root["dashboard"]["token"]["actor"] = json!(OPERATOR);
-            if root["grants"][OPERATOR].is_null() {
-                root["grants"][OPERATOR] = json!({"actions": ["runs:write"], "channels": "all"});
+            for (actor, grant) in grants {
+                if root["grants"][&actor].is_null() {
+                    root["grants"][actor] = grant;
+                }
             }
         }
         Self { format: "json", text: root.to_string(), is_changed: true }
@@ -169,7 +181,10 @@ mod tests {
         ] {
             let gated = Effective::gated(format, text.to_owned(), none);
             assert_eq!((gated.format, gated.dashboard()), (kept_format, operator.clone()), "{text}");
-            assert_eq!(parsed(&gated.text, gated.format).unwrap()["grants"][OPERATOR]["channels"], "all");
+            let parsed = parsed(&gated.text, gated.format).unwrap();
+            for actor in [OPERATOR, "http:operator", "mcp:operator"] {
+                assert_eq!(parsed["grants"][actor]["channels"], "all", "{actor}");
+            }
         }
         for (text, proxy) in [("[dashboard]\nauth = \"none\"", false), ("", true), ("[[broken", false)] {
             let variable = |_: &str| proxy.then(|| "x".to_owned());

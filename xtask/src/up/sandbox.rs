@@ -1,16 +1,35 @@
-//! The sandbox of commands, as the start shows it.
+//! The sandbox of commands: bubblewrap is installed where that is possible, and the start shows the kind.
 //!
 //! The bot's health names the kind, and `ars doctor` what is missing.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use ars_engine::debian::{SANDBOX, ensure_packages};
+use rustix::process::geteuid;
 use serde_json::Value;
 
 use super::http;
+use crate::terminal::Step;
 
 /// The kind that leaves nothing open.
 const WHOLE: &str = "bubblewrap";
+
+/// A file of every Debian.
+const DEBIAN: &str = "/etc/debian_version";
+
+/// Installs bubblewrap as root on Debian, if it is missing. Without it a weaker sandbox is used.
+pub fn install() {
+    if !geteuid().is_root() || !Path::new(DEBIAN).exists() {
+        return;
+    }
+    let step = Step::begin("sandbox");
+    match ensure_packages(&[SANDBOX], &|line| step.update(line)) {
+        Ok(installed) if installed.is_empty() => step.done("bubblewrap is there"),
+        Ok(_) => step.done("bubblewrap is installed"),
+        Err(error) => step.done(&format!("bubblewrap could not be installed: {error:#}")),
+    }
+}
 
 /// Returns the lines about the sandbox of a bot of this machine.
 pub fn lines(ars: &Path, bot: &str, config: &Path, data: &Path) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! The tokens of an installation: made once, kept in a private folder; the environment's own win.
 //!
 //! The folder is not the data directory, because working trees and run records are there. The secret of the run pages is
-//! made at every start and not stored.
+//! made at every start and not stored. It is also the ingress token of the operator, so one token opens everything.
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder};
@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use ars_auth::TokenMap;
 use ars_workerd::RESIDENT_TOKENS;
 use serde::{Deserialize, Serialize};
@@ -108,6 +108,7 @@ const COMMANDS: &[&str] = &[
     "help:read",
     "status:read",
     "config:read",
+    "config:write",
     "runs:read",
     "runs:write",
     "memory:read",
@@ -123,10 +124,10 @@ impl Secrets {
     /// Reads the stored tokens and creates missing ones; the environment takes precedence.
     pub fn load(data: &DataDir) -> Result<Self> {
         let folder = folder(data, |name| std::env::var_os(name).map(PathBuf::from))?;
-        Ok(Self::choose(kept(data, &folder)?, random()?, set))
+        Self::choose(kept(data, &folder)?, random()?, set)
     }
 
-    fn choose(kept: Kept, dashboard: String, variable: impl Fn(&str) -> Option<String>) -> Self {
+    fn choose(kept: Kept, dashboard: String, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let state = variable(MEMORY_TOKEN).unwrap_or(kept.state);
         let dashboard = variable(DASHBOARD_TOKEN).unwrap_or(dashboard);
         let made = kept.residents;
@@ -139,20 +140,20 @@ impl Secrets {
         if let Some(ingress) = variable(INGRESS_TOKENS) {
             let parsed = TokenMap::parse(Some(&ingress));
             if let Some(fault) = parsed.fault {
-                // The bot starts all the same, with its ingress disabled: so does this.
-                eprintln!("{INGRESS_TOKENS} is {fault}: the ingress is disabled");
+                bail!("{INGRESS_TOKENS} is {fault}: correct it or unset it");
             }
-            return Self { state, dashboard, residents, tokens: listed(&parsed.map), ingress };
+            return Ok(Self { state, dashboard, residents, tokens: listed(&parsed.map), ingress });
         }
         let made = MADE.iter().filter_map(|(name, channel, scopes)| {
-            let token = kept.ingress.get(*name)?.clone();
+            let own = (*name == OPERATOR).then(|| dashboard.clone());
+            let token = own.or_else(|| kept.ingress.get(*name).cloned())?;
             let scopes = scopes.iter().map(|scope| (*scope).to_owned()).collect();
             let channel = channel.map(str::to_owned);
             Some(((*name).to_owned(), Token { token, subject: (*name).to_owned(), channel, scopes }))
         });
         let tokens: BTreeMap<_, _> = made.collect();
         let ingress = Value::Object(tokens.values().map(entry).collect::<Map<_, _>>()).to_string();
-        Self { state, dashboard, residents, ingress, tokens }
+        Ok(Self { state, dashboard, residents, ingress, tokens })
     }
 
     /// The token that may invoke commands, if it was made here.
@@ -199,7 +200,9 @@ fn kept(data: &DataDir, folder: &Path) -> Result<Kept> {
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
     };
     let mut grown = false;
-    let missing = MADE.iter().filter(|(name, ..)| !kept.ingress.contains_key(*name)).collect::<Vec<_>>();
+    grown |= kept.ingress.remove(OPERATOR).is_some();
+    let is_missing = |name: &str| name != OPERATOR && !kept.ingress.contains_key(name);
+    let missing = MADE.iter().filter(|(name, ..)| is_missing(name)).collect::<Vec<_>>();
     for (name, ..) in missing {
         kept.ingress.insert((*name).to_owned(), random()?);
         grown = true;
@@ -263,9 +266,13 @@ mod tests {
     fn tokens_are_made_once_and_kept() {
         let (dir, data) = data();
         let folder = folder(&data, |name| (name == "HOME").then(|| dir.path().join("home"))).unwrap();
-        let load = || Secrets::choose(kept(&data, &folder).unwrap(), random().unwrap(), |_| None);
+        let load = || Secrets::choose(kept(&data, &folder).unwrap(), random().unwrap(), |_| None).unwrap();
         let (first, second) = (load(), load());
-        assert_eq!((&first.state, &first.ingress), (&second.state, &second.ingress));
+        assert_eq!(
+            (&first.state, &first.tokens["demo"].token),
+            (&second.state, &second.tokens["demo"].token)
+        );
+        assert_eq!(first.tokens["operator"].token, first.dashboard);
         assert_eq!(first.residents.all(), second.residents.all());
         assert_ne!(first.dashboard, second.dashboard, "it is of one start");
         assert_eq!([first.state.len(), first.dashboard.len()], [2 * TOKEN_BYTES; 2]);
@@ -299,7 +306,7 @@ mod tests {
     fn tokens_of_the_environment_take_precedence() {
         let own = r#"{"t1":{"subject":"ann"},"t2":{"subject":"ann","channel":"ops","scopes":["runs:read"]},"t3":{"scopes":[]}}"#;
         let variable = |name: &str| Some(if name == INGRESS_TOKENS { own } else { name }.to_owned());
-        let secrets = Secrets::choose(Kept::default(), String::new(), variable);
+        let secrets = Secrets::choose(Kept::default(), String::new(), variable).unwrap();
         assert_eq!((secrets.state.as_str(), secrets.ingress.as_str()), (MEMORY_TOKEN, own));
         assert_eq!(secrets.dashboard, DASHBOARD_TOKEN);
         assert_eq!(secrets.tokens.keys().collect::<Vec<_>>(), ["ann", "ann-2"]);
@@ -312,10 +319,9 @@ mod tests {
     }
 
     #[test]
-    fn a_map_that_is_none_has_no_tokens() {
+    fn a_map_that_is_none_is_rejected() {
         let variable = |name: &str| (name == INGRESS_TOKENS).then(|| "[\"secret\"]".to_owned());
-        let secrets = Secrets::choose(Kept::default(), String::new(), variable);
-        assert!(secrets.tokens.is_empty() && secrets.caller().is_none());
-        assert_eq!(secrets.ingress, "[\"secret\"]", "the bot receives the environment's tokens");
+        let rejected = Secrets::choose(Kept::default(), String::new(), variable).err().unwrap().to_string();
+        assert!(rejected.contains(INGRESS_TOKENS) && !rejected.contains("\"secret"), "{rejected}");
     }
 }

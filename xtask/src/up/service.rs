@@ -54,6 +54,9 @@ fn start(options: &Options, signals: &Signals) -> Result<()> {
         eprintln!("empty databases of ended runs stay: {error}");
     }
     let secrets = Secrets::load(&data)?;
+    if !options.containers {
+        sandbox::install();
+    }
     let step = Step::begin("bot");
     let ars = cargo::build(bot::TARGET, &step)?;
     step.done("built");
@@ -210,7 +213,7 @@ fn print_next_steps(
     println!("  runs      {}", dashboard.link("/runs"));
     println!("  ingress   {}/ingress", addresses.bot);
     if let Some(edge) = addresses.edge.as_ref().filter(|edge| **edge != addresses.bot) {
-        println!("  edge      {edge}");
+        println!("  edge      {edge}  (the way of a deployment; the ingress above needs none)");
     }
     if let Some(state) = state {
         println!("  state     {}  (workerd, log: {})", state.url(), state.log_path().display());
@@ -261,24 +264,30 @@ impl Guide {
         } else {
             "What can you do?".to_owned()
         };
-        let request = |token: &str, body: &str| {
-            format!(
-                "  curl -sS {}/ingress -H 'Authorization: Bearer {token}' \\\n    -d '{body}'\n",
-                self.bot
-            )
+        let (token, uses) = match &self.operator {
+            Some(operator) => (operator, "for requests, commands and the run pages, until the next start"),
+            None => (caller, "for requests"),
         };
-        let talk = request(&caller.token, &format!("{{\"text\":\"{text}\",\"thread\":\"mine\"}}"));
-        let commands = self.operator.as_ref().map_or_else(String::new, |operator| {
-            format!("\nSee its commands:\n\n{}", request(&operator.token, "{\"text\":\"help\"}"))
-        });
-        let viewer = self.viewer.as_ref().map_or_else(String::new, |viewer| {
-            let header = format!("-H 'Authorization: Bearer {viewer}'");
-            format!(
-                "\nList its runs:\n\n  curl -sS '{}/api/runs.list?status=all' \\\n    {header}\n",
-                self.bot
-            )
-        });
-        format!("Talk to it:\n\n{talk}{commands}{viewer}")
+        let names = format!("export BOT={} TOKEN={}", self.bot, token.token);
+        let request = |body: &str| {
+            format!("  curl -sS $BOT/ingress -H \"Authorization: Bearer $TOKEN\" \\\n    -d '{body}'\n")
+        };
+        let talk = request(&format!("{{\"text\":\"{text}\",\"thread\":\"mine\"}}"));
+        let mut lines =
+            format!("The token `{}`, {uses}:\n\n  {names}\n\nTalk to it:\n\n{talk}", token.subject);
+        if self.operator.is_some() {
+            lines.push_str(&format!("\nSee its commands:\n\n{}", request("{\"text\":\"help\"}")));
+            lines.push_str(
+                "\nThe same from the command line:\n\n  export ARS_TOKEN=$TOKEN\n  cargo run -qp ars -- ask --server \
+                 $BOT \"What can you do?\"\n  cargo run -qp ars -- runs list --status all --server $BOT\n",
+            );
+        } else if let Some(viewer) = &self.viewer {
+            lines.push_str(&format!(
+                "\nList its runs with the secret of the run pages:\n\n  curl -sS \"$BOT/api/runs.list?status=all\" \
+                 -H 'Authorization: Bearer {viewer}'\n"
+            ));
+        }
+        lines
     }
 }
 

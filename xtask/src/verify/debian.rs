@@ -4,7 +4,7 @@
 //! Not here: the packages for containers (`ars_engine`).
 
 use anyhow::Result;
-use ars_engine::debian::{Need, ensure_packages};
+use ars_engine::debian::{Need, SANDBOX, ensure_packages};
 
 use crate::terminal::Step;
 
@@ -14,7 +14,7 @@ const NEEDS: [Need<'_>; 5] = [
     (&["/usr/bin/chromedriver", "--version"], "chromium-driver"),
     (&["test", "-d", "/usr/share/fonts/truetype/dejavu"], "fonts-dejavu-core"),
     (&["python3", "-c", "import ensurepip, venv"], "python3-venv"),
-    (&["bwrap", "--version"], "bubblewrap"),
+    SANDBOX,
 ];
 
 /// Installs the missing packages.
