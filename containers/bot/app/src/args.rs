@@ -16,9 +16,9 @@ use crate::{
     error::InvalidArgument,
 };
 
-const ABOUT: &str = "Runs coding and general agents on behalf of people and machines.";
+const ABOUT: &str = "Runs coding, review and general agents on behalf of people and machines.";
 const LONG_ABOUT: &str = "\
-Runs coding and general agents on behalf of people and machines.
+Runs coding, review and general agents on behalf of people and machines.
 
 `ars ask` runs one request here and now: the steps on standard error, the answer on standard output. \
 `ars serve` takes requests over HTTP and shows every run on a page of its own, live. \
@@ -67,6 +67,14 @@ Exit codes: 0 done; 1 the run or the service failed; 2 the invocation or the con
 130 stopped by Ctrl-C: `ask` by the first one; `serve`, which first waits for what is in flight, by
 the second. One more leaves at once.";
 
+const AFTER_SHORT_HELP: &str = "\
+Examples:
+  ars ask \"what is a lease?\"
+  ars ask --repo . \"the tests fail; find out why and mend it\"
+  ars doctor
+
+`ars --help` also lists the environment variables and the exit codes.";
+
 /// `ars`.
 #[derive(Debug, Parser)]
 #[command(name = "ars", version = VERSION.as_str(), about = ABOUT, long_about = LONG_ABOUT, after_help = AFTER_HELP)]
@@ -101,6 +109,8 @@ pub fn command_line(commands: &Registry) -> clap::Command {
 pub fn parse(arguments: &[OsString]) -> Result<Command, Failure> {
     let commands = if asks_for_help(arguments) { registry::configured(arguments) } else { catalogue() };
     let cli = command_line(&commands);
+    // Without a word, the list of commands suffices.
+    let cli = if arguments.len() > 1 { cli } else { cli.after_help(AFTER_SHORT_HELP) };
     // The registry's own grammar does not know help, and clap would report other words first.
     let text = |index: usize| arguments.get(index).and_then(|word| word.to_str()).unwrap_or_default();
     let id = format!("{}.{}", text(1), text(2));
@@ -264,7 +274,7 @@ pub enum Format {
 #[derive(Debug, ClapArgs)]
 pub struct Serve {
     /// Address to listen on; port 0 takes a free one. The default port is PORT, else 8787
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = socket_address)]
     pub listen: Option<SocketAddr>,
     /// Where run records go; wins over the configuration
     #[arg(long, value_enum, value_name = "WHERE")]
@@ -346,6 +356,10 @@ pub struct Doctor {
 pub struct Completions {
     /// The shell
     pub shell: clap_complete::Shell,
+}
+
+fn socket_address(text: &str) -> Result<SocketAddr, InvalidArgument> {
+    text.parse().map_err(|_| InvalidArgument::SocketAddress)
 }
 
 fn effort(text: &str) -> Result<Effort, InvalidArgument> {

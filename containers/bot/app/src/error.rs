@@ -145,6 +145,9 @@ pub enum RemoteError {
 /// An invalid value of a command-line argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidArgument {
+    /// Not an address with a port.
+    #[error("must be an address with a port, such as 127.0.0.1:8787 or 0.0.0.0:8787")]
+    SocketAddress,
     /// Not an effort.
     #[error("must be low, medium, high, xhigh or max")]
     Effort,

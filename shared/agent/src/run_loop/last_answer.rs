@@ -14,7 +14,7 @@ const NO_CLOSING_WORDS: &str =
     "The run ended before a summary could be written; the steps above show what was done.";
 /// The answer when there is a money cap and no price.
 const UNPRICED: &str = "❌ The run was not allowed to go on: the money a run may cost is capped, and no price is \
-    configured for its model.";
+    configured for its model. Add one to the configuration, as [prices.\"provider/model\"].";
 
 impl Loop {
     /// Returns the reason against another step, if there is one.

@@ -12,12 +12,17 @@ use crate::{args::Diff, compose, terminal};
 /// Prints the diff, which is empty without changes.
 pub async fn run(args: Diff) -> Result<ExitCode, Failure> {
     let (config, state_url) = (args.config.as_deref(), args.state_url.as_deref());
-    let workspaces = compose::configured_workspaces(args.data, config, state_url).await?;
+    let workspaces = compose::configured_workspaces(args.data.clone(), config, state_url).await?;
     let thread = ThreadKey::from_text(&args.thread).ok_or_else(|| {
         Failure::InvalidInput("the thread must be a key, such as `http:default:mine` or `cli:mine`".into())
     })?;
     if workspaces.repository_of(&thread).await?.is_none() {
-        return Err(Failure::InvalidInput("that thread has no working tree in this data directory".into()));
+        let data_dir = compose::data_dir(args.data)?;
+        let data_dir = data_dir.display();
+        return Err(Failure::InvalidInput(format!(
+            "that thread has no working tree in {data_dir}: name another data directory with --data-dir (`cargo xtask \
+             up` keeps the bot's in .ars/bot)"
+        )));
     }
     let request = WorkspaceRequest::of(&thread);
     let opened = workspaces.open(request, &CancellationToken::new()).await;

@@ -70,6 +70,10 @@ async fn request_edits_a_copy_of_the_repository() {
     assert!(!steps.contains('\u{1b}'), "colour is for terminals: {steps}");
     assert!(steps.contains("1 file changed") && steps.contains("+1 -1"), "{steps}");
 
+    let thread = steps.lines().find_map(|line| line.strip_prefix("thread: ")).unwrap();
+    let (name, _) = thread.split_once(" (go on with --thread ").unwrap();
+    let diff = run(&mut machine.ars(&["diff", &format!("cli:{name}")])).await;
+    assert!(diff.stdout.contains("+hello") && steps.contains(&format!("`ars diff cli:{name} | git apply`")));
     let tree = steps.lines().find_map(|line| line.strip_prefix("working tree: ")).unwrap();
     assert_eq!(std::fs::read_to_string(format!("{tree}/greeting.txt")).unwrap(), "hello\n");
     assert_eq!(std::fs::read_to_string(format!("{project}/greeting.txt")).unwrap(), "helo\n");

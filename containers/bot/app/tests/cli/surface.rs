@@ -92,7 +92,7 @@ async fn invalid_invocation_exits_2() {
         &["ask", "hi", "--effort", "lots"],
         &["ask", "hi", "--ref", "--upload-pack=x"],
         &["ask", "hi", "--colour"],
-        &["serve", "--listen", "nowhere"],
+        &["serve", "--listen", "localhost"],
         &["serve", "--store", "embedded", "--state-url", "http://127.0.0.1:1"],
         &["fly"],
     ] {

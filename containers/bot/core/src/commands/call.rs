@@ -51,9 +51,11 @@ impl<'a> Call<'a> {
     /// There is neither.
     pub(super) fn channel(&self, given: Option<String>) -> Result<String, CommandError> {
         let own = || self.caller.origin.as_ref().map(|origin| origin.channel.clone());
-        given
-            .or_else(own)
-            .ok_or_else(|| CommandError::invalid("channel is missing: this caller has none of its own"))
+        given.or_else(own).ok_or_else(|| {
+            CommandError::invalid(
+                "channel is missing, because this caller has none of its own: name one, such as http:default",
+            )
+        })
     }
 
     /// Decides about an action on a resource that the handler found.

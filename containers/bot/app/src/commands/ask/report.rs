@@ -82,10 +82,15 @@ pub async fn work(
         Placement { tree: TreePlace::Local, .. } => local.tree_of(thread).display().to_string(),
     };
     tell(&format!("working tree: {place}"));
+    let name = thread.as_str().split_once(':').map_or(thread.as_str(), |(_, name)| name);
+    tell(&format!("thread: {name} (go on with --thread {name})"));
     let Ok(diff) = workspace.diff().await else { return };
     tell(&match Changes::of(&diff) {
         changes if changes == Changes::default() => "nothing changed".to_owned(),
-        changes => changes.to_string(),
+        changes => format!(
+            "{changes}\nsee the changes with `ars diff {thread}`, and apply them in your repository with `ars diff \
+             {thread} | git apply`"
+        ),
     });
 }
 
