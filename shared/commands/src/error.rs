@@ -46,7 +46,8 @@ pub enum InvalidInput {
     /// There is no such option. The name is absent if it cannot be shown.
     #[error("{}", unknown(.0.as_deref()))]
     Unknown(Option<String>),
-    /// There is no such option, but one that is one typing error away. Both are as text surfaces write them.
+    /// There is no such option, but one that is one typing error away.
+    /// Both are as text surfaces write them.
     #[error("{given} is not an option of this command: did you mean {meant}?")]
     MistypedOption {
         /// The option as given.

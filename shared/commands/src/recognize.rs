@@ -28,7 +28,8 @@ pub enum Recognized {
         /// The text after it.
         tail: String,
     },
-    /// A short message that would be this command but for one typing error in its verb. It is never invoked.
+    /// A short message that would be this command but for one typing error in its verb.
+    /// It is never invoked.
     Mistyped(&'static Definition),
 }
 

@@ -28,7 +28,8 @@ pub(crate) fn shown(name: &str) -> Option<String> {
     is_plain.then(|| name.to_owned())
 }
 
-/// Returns whether one word becomes the other by one character more, less, replaced, or swapped with its neighbour.
+/// Returns whether one edit makes one word the other.
+/// An edit adds, removes or replaces a character, or swaps it with its neighbour.
 pub(crate) fn is_one_edit(left: &str, right: &str) -> bool {
     let left: Vec<char> = left.chars().collect();
     let right: Vec<char> = right.chars().collect();

@@ -1,4 +1,4 @@
-//! The sandbox of commands: bubblewrap is installed where that is possible, and the start shows the kind.
+//! The sandbox of commands: installs bubblewrap where that is possible, and shows the kind.
 //!
 //! The bot's health names the kind, and `ars doctor` what is missing.
 

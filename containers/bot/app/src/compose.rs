@@ -34,8 +34,7 @@ use crate::{
     commands::Failure,
     config::{self, ExecutionKind, File, Reach},
     environment::{self, name},
-    generation,
-    listed_model::only_model,
+    generation, listed_model,
     recorded_channels::RecordedChannels,
     residents::{self, InstalledResidents, ResidentsConfig},
     stores::{Kept, Place, Stores, require_private},
@@ -106,13 +105,7 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         if is_for_commands { providers.unwrap_or_default() } else { providers.map_err(invalid)? };
     let of_the_flag = setup.model.is_some();
     let model = setup.model.or_else(|| file.defaults.model.clone()).or_else(|| default_model(&providers));
-    let (model, model_hint) = match model {
-        None if !is_for_commands => match only_model(&providers).await {
-            Ok(model) => (Some(model), None),
-            Err(hint) => (None, Some(hint)),
-        },
-        model => (model, None),
-    };
+    let (model, model_hint) = listed_model::or_only(model, &providers, setup.purpose).await;
     if let Some(model) = model.as_ref().filter(|_| !is_for_commands) {
         known_provider(model, &providers)?;
     }
@@ -120,10 +113,9 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
     if of_the_flag {
         settings.models.clear();
     }
-    for model in settings.models.values().chain(&settings.fallback_model).chain(&file.memory.model) {
-        if !is_for_commands {
-            known_provider(model, &providers)?;
-        }
+    let others = settings.models.values().chain(&settings.fallback_model).chain(&file.memory.model);
+    for model in others.filter(|_| !is_for_commands) {
+        known_provider(model, &providers)?;
     }
     let sandbox = file.sandbox.settings().map_err(invalid)?;
     let web = file.web.policy(&file.sandbox).map_err(invalid)?;
@@ -188,7 +180,7 @@ fn invalid_configuration(path: Option<&Path>, error: &config::ConfigError) -> Fa
     Failure::InvalidInput(format!("configuration{file}: {error}"))
 }
 
-/// Returns the names of configured repositories whose origin is a path of this machine where nothing is.
+/// Returns the names of configured repositories whose origin is a path where nothing is.
 pub fn missing_origins(settings: &Settings) -> impl Iterator<Item = &str> {
     let is_missing = |origin: &str| origin.starts_with('/') && !Path::new(origin).exists();
     let missing = settings.repositories.iter().filter(move |repository| is_missing(&repository.origin));

@@ -7,14 +7,31 @@ use std::collections::BTreeMap;
 use ars_bot_adapters::models::{ProviderConfig, ProviderKind, Transport, listed_models};
 use ars_types::ModelRef;
 
+use crate::args::Purpose;
+
 /// The mend of an installation without a model.
 const SET_A_KEY: &str = "set ANTHROPIC_API_KEY or OPENAI_API_KEY, describe a provider under [providers], or give \
                          --rehearsal";
 /// Most names of models that a text repeats.
 const MAX_NAMED: usize = 8;
 
+/// Returns the default model, and without one what to do for it. A command on stored data needs none.
+pub async fn or_only(
+    model: Option<ModelRef>,
+    providers: &BTreeMap<String, ProviderConfig>,
+    purpose: Purpose,
+) -> (Option<ModelRef>, Option<String>) {
+    if model.is_some() || purpose == Purpose::Commands {
+        return (model, None);
+    }
+    match only_model(providers).await {
+        Ok(model) => (Some(model), None),
+        Err(hint) => (None, Some(hint)),
+    }
+}
+
 /// Returns the only model of the only server, or what to do for a model.
-pub async fn only_model(providers: &BTreeMap<String, ProviderConfig>) -> Result<ModelRef, String> {
+async fn only_model(providers: &BTreeMap<String, ProviderConfig>) -> Result<ModelRef, String> {
     let is_server =
         |config: &ProviderConfig| config.kind == ProviderKind::OpenAiCompatible && config.base_url.is_some();
     let servers: Vec<_> = providers.iter().filter(|(_, config)| is_server(config)).collect();

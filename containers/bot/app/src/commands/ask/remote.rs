@@ -1,4 +1,4 @@
-//! `ars ask --server`: the request on a running service, followed live where the token may read the run.
+//! `ars ask --server`: the request on a running service, followed live if the token may read the run.
 //!
 //! The request has an idempotency key: its repetition waits for the answer, and never runs it twice.
 
@@ -95,7 +95,8 @@ pub(super) async fn run(
 }
 
 impl Asked {
-    /// Follows the run to its answer. Returns whether Ctrl-C stopped it, and `None` if Ctrl-C left it behind.
+    /// Follows the run to its answer, and returns whether Ctrl-C stopped it.
+    /// Returns `None` if Ctrl-C left it behind.
     async fn follow(
         &self,
         accepted: Accepted,

@@ -8,11 +8,11 @@ use crate::queries::PageRequest;
 /// Characters of a whole id, which is a UUID.
 const WHOLE: usize = 36;
 /// Fewest characters of a beginning that names a run.
-const SHORTEST: usize = 4;
+const MIN_PREFIX_CHARS: usize = 4;
 /// Fewest characters of a shortened id.
 const SHOWN: usize = 8;
 /// Newest runs among which a beginning is searched.
-const SEARCHED: usize = 200;
+const MAX_SEARCHED_RUNS: usize = 200;
 
 /// Returns the id, shortened if it is a whole one.
 pub(super) fn of(id: &RunId, chars: usize) -> &str {
@@ -37,12 +37,13 @@ impl Call<'_> {
     ///
     /// Several runs begin with it.
     pub(in super::super) async fn run_id(&self, id: RunId) -> Result<RunId, CommandError> {
-        let is_beginning = (SHORTEST..WHOLE).contains(&id.as_str().len())
+        let is_beginning = (MIN_PREFIX_CHARS..WHOLE).contains(&id.as_str().len())
             && id.as_str().bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
         if !is_beginning {
             return Ok(id);
         }
-        let request = PageRequest { active: true, finished: true, limit: SEARCHED, ..PageRequest::default() };
+        let request =
+            PageRequest { active: true, finished: true, limit: MAX_SEARCHED_RUNS, ..PageRequest::default() };
         let page = self.queries().list_entries(self.viewer, &request).await;
         let ids = page.runs.into_iter().map(|run| run.summary.id);
         let mut found: Vec<RunId> = ids.filter(|run| run.as_str().starts_with(id.as_str())).collect();

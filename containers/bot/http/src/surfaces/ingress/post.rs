@@ -72,7 +72,7 @@ async fn serve(state: &HttpState, request: Request) -> Result<Response, IngressE
     }
 }
 
-/// Returns whether the caller prefers an answer at the run's creation. Other preferences may stand beside it.
+/// Returns whether the caller prefers an answer at the run's creation, maybe among others.
 fn prefers_async(headers: &HeaderMap) -> bool {
     let values = headers.get_all(PREFER).iter().filter_map(|value| value.to_str().ok());
     let mut preferences = values.flat_map(|value| value.split([',', ';']));
