@@ -143,7 +143,7 @@ impl Asked {
                 Ok(Dispatched::Ended(reply)) => return Ok(reply),
                 Ok(Dispatched::Accepted(Accepted { run_url, .. })) => {
                     let reply = texts::run_without_answer(&run_url);
-                    return Ok(Reply { reply, run: None, run_id: Some(id.clone()) });
+                    return Ok(Reply { reply, run_id: Some(id.clone()), ..Reply::default() });
                 }
                 Err(failure) if failure.is_outage() => {
                     if !reconnect.wait().await {
@@ -163,7 +163,7 @@ impl Asked {
         }
         let body = json!({ "text": format!("runs stop {id} --mode hard") }).to_string();
         match self.server.dispatch(&body, &random(KEY_BYTES)?, Wait::Answer).await? {
-            Dispatched::Ended(Reply { reply, .. }) if is_refusal(&reply) => Err(Failure::Refused(reply)),
+            Dispatched::Ended(Reply { reply, code: Some(_), .. }) => Err(Failure::Refused(reply)),
             Dispatched::Ended(_) | Dispatched::Accepted(_) => Ok(()),
         }
     }
@@ -227,15 +227,10 @@ fn of_the_service(repo: &str) -> Result<String, Failure> {
 }
 
 fn outcome_of(reply: Reply, is_command: bool) -> Outcome {
-    let Reply { reply, run, run_id } = reply;
-    let command = (is_command && run.is_none()).then(|| !is_refusal(&reply));
+    let Reply { reply, run, run_id, code } = reply;
+    let command = (is_command && run.is_none()).then_some(code.is_none());
     let run = run.map(|Receipt { id, status }| (id, Some(status))).or_else(|| Some((run_id?, None)));
     Outcome { reply: ars_events::clean(&reply, usize::MAX), run, cost: None, command }
-}
-
-/// Returns whether the reply of a command is a refusal or a fault.
-fn is_refusal(reply: &str) -> bool {
-    reply.starts_with(['⛔', '⚠'])
 }
 
 fn random(count: usize) -> Result<String, Failure> {
