@@ -4,6 +4,7 @@
 
 mod debian;
 mod deployments;
+mod passed;
 mod platforms;
 mod stage;
 mod stages;
