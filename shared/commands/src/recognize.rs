@@ -1,7 +1,7 @@
 //! The commands of messages: a message that does not begin with a command is for a model.
 
 use crate::{
-    Definition, InvalidInput, RawInput, Registry, Surface, spelling::is_one_edit, tail::asks_for_help,
+    Definition, InvalidInput, Kind, RawInput, Registry, Surface, spelling::is_one_edit, tail::asks_for_help,
     tokens::tokens,
 };
 
@@ -69,7 +69,11 @@ impl Registry {
                 let validated = definition.validate(&RawInput::Text(tail.to_owned()));
                 matches!(validated, Ok(_) | Err(InvalidInput::Missing(_)))
             };
-            tail.starts_with(OPTION) || is_input()
+            let is_option =
+                tail.strip_prefix(OPTION).is_some_and(|name| name.starts_with(char::is_alphabetic));
+            // Any words fit a field that takes the rest of a message.
+            let takes_all = definition.args.iter().any(|field| matches!(field.kind, Kind::Rest { .. }));
+            is_option || tail.is_empty() || (!takes_all && is_input())
         };
         self.on(Surface::Chat)
             .chain(self.off_on(Surface::Chat))
@@ -91,14 +95,16 @@ fn word(text: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Capability, Surfaces};
+    use crate::{Capability, Field, Surfaces};
 
     const LIST: Definition = Definition::read("runs.list", "runs:read", "Lists");
     const GET: Definition = Definition::read("runs.get", "runs:read", "Gets").on(Surfaces::NOT_CHAT);
     const DRAW: Definition = Definition::read("draw.now", "draw:read", "Draws").on(Surfaces::NOT_CHAT);
 
-    const RECALL: Definition =
-        Definition::read("memory.list", "memory:read", "Lists").needing(Capability::Memory);
+    const QUERY: Field = Field::optional("query", Kind::Rest { max: 9 }, "");
+    const RECALL: Definition = Definition::read("memory.list", "memory:read", "Lists")
+        .needing(Capability::Memory)
+        .with_args(&[QUERY]);
 
     fn recognized(text: &str) -> Option<Recognized> {
         Registry::new(&[&LIST, &GET, &DRAW, &RECALL], &[]).unwrap().recognize(text)
@@ -152,6 +158,8 @@ mod tests {
             "memory of lists",
             "run tests please",
             "runs gte r1",
+            "runs lists -- they are wrong since yesterday",
+            "memory lost after the restart, please find out why",
         ] {
             assert_eq!(recognized(text), None, "{text}");
         }

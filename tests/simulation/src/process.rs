@@ -39,6 +39,7 @@ impl Process {
             generation: Generation::parse(&life.name).unwrap(),
             channels: Arc::new(Reopened(Arc::clone(&life))),
             has_successor: true,
+            reclaims: true,
         };
         let memory = world.story.memory(client.clone());
         let drawn = Arc::clone(world);

@@ -10,23 +10,28 @@ use super::data_dir::{DataDir, write_private};
 use super::environment::set;
 use super::options::Options;
 use super::sample;
+use super::secrets::{DASHBOARD_TOKEN, INGRESS_TOKENS};
 
 /// The default configuration.
 const OWN: &str = "# Written by `cargo xtask up` at every start; give it --config FILE to use your own.\n";
 /// The actor that holds the secret of the run pages.
 const OPERATOR: &str = "access:operator";
-/// The gate of a configuration that names none: the secret of the start, which `up` prints.
-/// The grants are for all runs, and for the commands and the buttons of the run pages. The secret is also an ingress
-/// token, whose actors see the same runs.
+/// The gate of a configuration that names none: the secret of the run pages. It shows all runs.
 const GATE: &str = "
 [dashboard]
 auth = \"token\"
 token = { actor = \"access:operator\" }
 
 [grants.\"access:operator\"]
-actions = [\"runs:write\", \"config:write\", \"memory:write\", \"repo:write\", \"repo:exec\"]
 channels = \"all\"
-
+";
+/// Its actions if the secret is that of the start, which `up` prints: all commands.
+const ALL_ACTIONS: &str =
+    "actions = [\"runs:write\", \"config:write\", \"memory:write\", \"repo:write\", \"repo:exec\"]\n";
+/// Its actions if the secret is configured. People may know it who only view runs.
+const PAGE_ACTIONS: &str = "actions = [\"runs:write\"]\n";
+/// The grants of the ingress token `operator` that is made here. Own tokens have their own.
+const OF_INGRESS: &str = "
 [grants.\"http:operator\"]
 channels = \"all\"
 
@@ -56,16 +61,19 @@ impl Effective {
     fn gated(format: &'static str, text: String, variable: impl Fn(&str) -> Option<String>) -> Self {
         // The bot reports what is wrong with a malformed text.
         let parsed = parsed(&text, format).filter(|root| root["dashboard"]["auth"].is_null());
-        let Some(mut root) = parsed.filter(|_| !has_proxy(variable)) else {
+        let Some(mut root) = parsed.filter(|_| !has_proxy(&variable)) else {
             return Self { format, text, is_changed: false };
         };
-        let grants: Value = toml::from_str(GATE).unwrap_or_default();
+        let of_ingress = if variable(INGRESS_TOKENS).is_none() { OF_INGRESS } else { "" };
+        let actions = if variable(DASHBOARD_TOKEN).is_none() { ALL_ACTIONS } else { PAGE_ACTIONS };
+        let gate = format!("{GATE}{actions}{of_ingress}");
+        let grants: Value = toml::from_str(&gate).unwrap_or_default();
         let grants = grants["grants"].as_object().cloned().unwrap_or_default();
         let is_granted = |actor: &String| !root["grants"][actor].is_null();
         let is_free = root["dashboard"].is_null() && !grants.keys().any(is_granted);
         if format == "toml" && is_free {
             // Appended, so that the lines the bot may complain about keep their numbers.
-            return Self { format, text: format!("{}\n{GATE}", text.trim_end()), is_changed: true };
+            return Self { format, text: format!("{}\n{gate}", text.trim_end()), is_changed: true };
         }
         root["dashboard"]["auth"] = json!("token");
         if root["dashboard"]["token"]["actor"].is_null() {
@@ -186,6 +194,12 @@ mod tests {
                 assert_eq!(parsed["grants"][actor]["channels"], "all", "{actor}");
             }
         }
+        let own_secret = |name: &str| (name == DASHBOARD_TOKEN).then(|| "x".to_owned());
+        let gated = Effective::gated("toml", OWN.to_owned(), own_secret);
+        assert!(!gated.text.contains("repo:exec") && gated.text.contains("runs:write"));
+        let own_tokens = |name: &str| (name == INGRESS_TOKENS).then(|| "{}".to_owned());
+        let gated = Effective::gated("toml", OWN.to_owned(), own_tokens);
+        assert!(!gated.text.contains("http:operator") && gated.text.contains("access:operator"));
         for (text, proxy) in [("[dashboard]\nauth = \"none\"", false), ("", true), ("[[broken", false)] {
             let variable = |_: &str| proxy.then(|| "x".to_owned());
             let kept = Effective::gated("toml", text.to_owned(), variable);

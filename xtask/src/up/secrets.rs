@@ -129,6 +129,8 @@ impl Secrets {
 
     fn choose(kept: Kept, dashboard: String, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let state = variable(MEMORY_TOKEN).unwrap_or(kept.state);
+        // A configured secret of the run pages may be known to people who only view them.
+        let of_start = dashboard.clone();
         let dashboard = variable(DASHBOARD_TOKEN).unwrap_or(dashboard);
         let made = kept.residents;
         let [admin, operator, read] = RESIDENT_TOKENS.map(&variable);
@@ -145,7 +147,7 @@ impl Secrets {
             return Ok(Self { state, dashboard, residents, tokens: listed(&parsed.map), ingress });
         }
         let made = MADE.iter().filter_map(|(name, channel, scopes)| {
-            let own = (*name == OPERATOR).then(|| dashboard.clone());
+            let own = (*name == OPERATOR).then(|| of_start.clone());
             let token = own.or_else(|| kept.ingress.get(*name).cloned())?;
             let scopes = scopes.iter().map(|scope| (*scope).to_owned()).collect();
             let channel = channel.map(str::to_owned);

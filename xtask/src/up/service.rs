@@ -264,9 +264,14 @@ impl Guide {
         } else {
             "What can you do?".to_owned()
         };
-        let (token, uses) = match &self.operator {
-            Some(operator) => (operator, "for requests, commands and the run pages, until the next start"),
-            None => (caller, "for requests"),
+        let opens_pages = |token: &Token| self.viewer.as_deref().is_none_or(|secret| secret == token.token);
+        let operator = self.operator.as_ref().filter(|token| opens_pages(token));
+        let (token, uses) = match (operator, &self.operator) {
+            (Some(operator), _) => {
+                (operator, "for requests, commands and the run pages, until the next start")
+            }
+            (None, Some(operator)) => (operator, "for requests and commands"),
+            (None, None) => (caller, "for requests"),
         };
         let names = format!("export BOT={} TOKEN={}", self.bot, token.token);
         let request = |body: &str| {
@@ -277,6 +282,8 @@ impl Guide {
             format!("The token `{}`, {uses}:\n\n  {names}\n\nTalk to it:\n\n{talk}", token.subject);
         if self.operator.is_some() {
             lines.push_str(&format!("\nSee its commands:\n\n{}", request("{\"text\":\"help\"}")));
+        }
+        if operator.is_some() {
             lines.push_str(
                 "\nThe same from the command line:\n\n  export ARS_TOKEN=$TOKEN\n  cargo run -qp ars -- ask --server \
                  $BOT \"What can you do?\"\n  cargo run -qp ars -- runs list --status all --server $BOT\n",

@@ -54,6 +54,8 @@ pub struct Plan {
     pub serves: bool,
     /// The ingress tokens of a command that serves requests.
     pub tokens: Option<Arc<TokenMap>>,
+    /// Whether all entries of their variable are readable, so that one without an entry was removed.
+    pub are_tokens_known: bool,
     /// What to do for a default model, if there is none.
     pub model_hint: Option<String>,
     /// The providers of models.
@@ -157,6 +159,7 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         redactor,
         serves: false,
         tokens: None,
+        are_tokens_known: true,
         model_hint,
         providers,
         data_dir,
@@ -363,7 +366,9 @@ impl Plan {
             workspaces: Arc::clone(&trees),
             store: stores.runs,
             capabilities: Capabilities {
-                ledger: keeps_ledger.then(|| ledger(stores.live, stores.are_shared, channels)).transpose()?,
+                ledger: keeps_ledger
+                    .then(|| ledger(stores.live, stores.are_shared, self.are_tokens_known, channels))
+                    .transpose()?,
                 memory: capabilities::memory(
                     &self.file.memory,
                     self.file.organization.clone(),
@@ -412,10 +417,11 @@ impl Plan {
 fn ledger(
     stores: LiveStores,
     has_successor: bool,
+    reclaims: bool,
     channels: RecordedChannels,
 ) -> Result<LedgerDeps, Failure> {
     let generation = generation::mint().context("a generation").map_err(Failure::Unavailable)?;
-    Ok(LedgerDeps { stores, generation, channels: Arc::new(channels), has_successor })
+    Ok(LedgerDeps { stores, generation, channels: Arc::new(channels), has_successor, reclaims })
 }
 
 /// Moves workspaces to the configured folder, if there is one.

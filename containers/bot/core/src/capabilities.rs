@@ -43,4 +43,8 @@ pub struct LedgerDeps {
     pub channels: Arc<dyn Channels>,
     /// Another process follows this one, so a drain hands runs off instead of waiting for them.
     pub has_successor: bool,
+    /// Whether this process reclaims runs.
+    ///
+    /// Not where it cannot read the tokens of their senders: they wait for another.
+    pub reclaims: bool,
 }

@@ -266,6 +266,7 @@ impl Installation {
             generation: Generation::parse(format!("g{number}")).unwrap(),
             channels: Arc::new(Reopened { host: Arc::clone(&host), replies }),
             has_successor: true,
+            reclaims: true,
         };
         let capabilities = Capabilities {
             ledger: Some(ledger),

@@ -90,11 +90,12 @@ struct Started {
 /// Starts the server. Spawns nothing before the last await, so that a signal can cancel it anywhere.
 async fn start(args: Serve) -> Result<Started, Failure> {
     let parsed = TokenMap::parse(environment::variable(name::INGRESS_TOKENS).as_deref());
-    check_tokens(&parsed)?;
     let mut plan = compose::plan(args.setup, &parsed.map, args.state_url.as_deref()).await?;
     let tokens = Arc::new(parsed.map.clone());
     plan.serves = true;
     plan.tokens = Some(Arc::clone(&tokens));
+    // Without a token its sender's queued requests would count as those of a removed one, and be dropped.
+    plan.are_tokens_known = parsed.fault.is_none() && parsed.skipped.is_empty();
     let mut telemetry = telemetry(&plan)?;
     if let Some(sink) = telemetry.take_span_sink() {
         ars_bot_ports::trace::set_sink(sink);
@@ -236,28 +237,19 @@ fn allow_open_files(connections: usize) {
     }
 }
 
-/// Rejects tokens of which none can be used: every request would be rejected, and queued ones dropped.
-fn check_tokens(tokens: &ParsedTokens) -> Result<(), Failure> {
-    let variable = name::INGRESS_TOKENS;
-    if let Some(fault) = tokens.fault {
-        let form = r#"it must be {"<token>":{"subject":"me"}}"#;
-        return Err(Failure::InvalidInput(format!("{variable} is {fault}: {form}")));
-    }
-    match tokens.skipped.first() {
-        Some((place, fault)) if tokens.map.is_empty() => {
-            Err(Failure::InvalidInput(format!("{variable}, entry {place}: {fault}")))
-        }
-        _ => Ok(()),
-    }
-}
-
 fn warn_of_disabled_parts(tokens: &ParsedTokens, plan: &compose::Plan) {
     let variable = name::INGRESS_TOKENS;
     for (entry, reason) in &tokens.skipped {
         tracing::error!(variable, entry, %reason, "a token is skipped, so its callers are rejected");
     }
-    if tokens.map.is_empty() {
+    if let Some(fault) = tokens.fault {
+        let form = r#"it must be {"<token>":{"subject":"me"}}"#;
+        tracing::error!(variable, reason = %fault, form, "no ingress tokens: the endpoints are disabled");
+    } else if tokens.map.is_empty() {
         tracing::warn!(variable, "no ingress tokens: the endpoints are disabled");
+    }
+    if tokens.fault.is_some() || !tokens.skipped.is_empty() {
+        tracing::error!(variable, "runs of other processes wait until every token is readable");
     }
     for repository in missing_origins(&plan.settings) {
         tracing::warn!(repository, "the origin of a configured repository does not exist");

@@ -343,7 +343,7 @@ async fn weekly_schedule_is_listed_on_one_machine() {
     let listed =
         run(machine.ars(&["schedule", "list"]).env("SERVICE_CONFIG", &config).env("GH_TOKEN", "t0ken")).await;
     listed.assert_code(0);
-    assert!(listed.stdout.contains("- self-improvement (0 14 * * 1): "), "{}", listed.stdout);
+    assert!(listed.stdout.contains("- self-improvement (`0 14 * * 1`): "), "{}", listed.stdout);
     let without = run(machine.ars(&["schedule", "list"]).env("SERVICE_CONFIG", &config)).await;
     without.assert_refused(1, "not_found", &["schedules are off", "selfImprovement.repo"]);
 }

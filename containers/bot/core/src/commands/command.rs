@@ -31,9 +31,9 @@ pub(super) trait Command {
     /// Returns the output for people.
     fn text(output: &Self::Output) -> String;
 
-    /// Returns the output for a terminal, which has no Markdown. Overridden where the text quotes people.
+    /// Returns the output for a terminal, where it differs.
     fn terminal(output: &Self::Output) -> String {
-        Self::text(output).replace('`', "")
+        Self::text(output)
     }
 
     /// Sets the time of an output that was read from JSON, for durations of live runs.

@@ -166,6 +166,35 @@ async fn queued_request_of_a_removed_token_is_dropped() {
     assert_eq!(taken_up_with(r#"{"t1":{"subject":"bo"}}"#).await.status, RunStatus::Completed);
 }
 
+/// A process without readable tokens would drop it.
+#[tokio::test(start_paused = true)]
+async fn queued_request_waits_for_readable_tokens() {
+    let ledger = Arc::new(ScriptedLedger::default());
+    let world = process(&ledger, "g1", vec![Move::HangUntilStopped]);
+    let (_, first) = under_way(&world, "hello").await;
+    let (id, _, second) = wait_in_queue(&world, "bo").await;
+    assert!(world.core.drain(Duration::from_secs(60)).await);
+    first.await.unwrap();
+    second.await.unwrap();
+
+    let mut capabilities = ledger.capability("g2", Arc::new(Reopening(Arc::default())));
+    capabilities.ledger.as_mut().unwrap().reclaims = false;
+    let unable = narrow(Vec::new(), capabilities);
+    let keeping = unable.keep_ledger();
+    // Several passes of the loop. The clock is paused.
+    let record = ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty());
+    assert!(tokio::time::timeout(Duration::from_secs(300), record).await.is_err());
+    assert!(ledger.runs().contains_key(&id));
+    keeping.abort();
+
+    let next = process(&ledger, "g3", vec![Move::Say("one"), Move::Say("two")]);
+    let keeping = next.keep_ledger();
+    ledger.until(|ledger| ledger.records.lock().unwrap().len() == 2).await;
+    keeping.abort();
+    let records = ledger.records.lock().unwrap();
+    assert_eq!(records.iter().find(|record| record.id == id).unwrap().status, RunStatus::Completed);
+}
+
 /// Starts a waiting run in a process that dies then. Returns the record of the next process.
 async fn started_and_killed(fault: Option<Fault>, is_under_way: impl Fn(&Kept) -> bool) -> RunRecord {
     let ledger = Arc::new(ScriptedLedger::default());

@@ -35,7 +35,7 @@ impl Call<'_> {
     ///
     /// # Errors
     ///
-    /// Several runs begin with it.
+    /// Several runs begin with it, or the history cannot be read.
     pub(in super::super) async fn run_id(&self, id: RunId) -> Result<RunId, CommandError> {
         let is_beginning = (MIN_PREFIX_CHARS..WHOLE).contains(&id.as_str().len())
             && id.as_str().bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
@@ -45,6 +45,11 @@ impl Call<'_> {
         let request =
             PageRequest { active: true, finished: true, limit: MAX_SEARCHED_RUNS, ..PageRequest::default() };
         let page = self.queries().list_entries(self.viewer, &request).await;
+        if page.store_unavailable {
+            let problem =
+                "the history cannot be read, so the beginning of an id may name another run: give all of it";
+            return Err(CommandError::unavailable(problem));
+        }
         let ids = page.runs.into_iter().map(|run| run.summary.id);
         let mut found: Vec<RunId> = ids.filter(|run| run.as_str().starts_with(id.as_str())).collect();
         match found.len() {

@@ -29,12 +29,16 @@ use crate::{
 const INTERVAL: Duration = Duration::from_millis(LEASE as u64);
 
 /// Reclaims runs until `end` fires or the process hands its own runs off.
+/// A process that may not reclaim looks after its own rows only.
 pub(crate) async fn reclaim_loop(context: &RunContext, end: CancellationToken) {
     let Some(live) = context.live() else { return };
+    let is_reclaiming = context.deps().capabilities.ledger.as_ref().is_some_and(|ledger| ledger.reclaims);
     let reclaimed = ReclaimedRuns::default();
     let mut orphans = HashSet::new();
     loop {
-        reclaim(context, live, &reclaimed).await;
+        if is_reclaiming {
+            reclaim(context, live, &reclaimed).await;
+        }
         orphans = compare_rows(context, live, &reclaimed, &orphans).await;
         tokio::select! {
             () = end.cancelled() => return,

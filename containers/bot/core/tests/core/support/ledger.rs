@@ -110,6 +110,7 @@ impl ScriptedLedger {
             generation: Generation::parse(generation).unwrap(),
             channels,
             has_successor: true,
+            reclaims: true,
         };
         Capabilities { ledger: Some(ledger), ..Capabilities::default() }
     }
