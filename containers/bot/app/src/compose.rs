@@ -92,6 +92,8 @@ pub struct Built {
     pub local_residents: Option<Arc<LocalTransport>>,
     /// Webhooks of the code host, if they are on.
     pub webhooks: Option<Webhooks>,
+    /// The stores are the state Worker's, which other processes reach too.
+    pub are_stores_shared: bool,
 }
 
 /// Reads configuration and environment. Opens and writes nothing.
@@ -343,7 +345,8 @@ impl Plan {
         let stores = self.stores(store, state_url)?;
         let keeps_ledger = self.serves && stores.kept == Kept::RecordsAndLedger;
         // The keep-alive of a deployment is one as well, so that its list exists there.
-        let has_schedules = stores.are_shared
+        let are_stores_shared = stores.are_shared;
+        let has_schedules = are_stores_shared
             || self.file.schedules.worker.is_some()
             || self.file.fires_schedules(self.code_host.is_some());
         let code_host = capabilities::code_host(self.code_host.as_ref())?;
@@ -351,7 +354,7 @@ impl Plan {
         let logins = Logins::new(origins, code_host.clone());
         let workspaces = Arc::new(self.workspaces().with_logins(logins));
         let webhooks = self.webhooks(code_host.as_ref(), &stores.documents)?;
-        let residents = self.connect_residents(stores.are_shared, &workspaces)?;
+        let residents = self.connect_residents(are_stores_shared, &workspaces)?;
         let catalog = Catalog::new(self.providers, Transport::default())
             .map_err(|error| Failure::InvalidInput(format!("configuration: {error}")))?;
         let pages = self.settings.public_base_url.clone();
@@ -367,7 +370,7 @@ impl Plan {
             store: stores.runs,
             capabilities: Capabilities {
                 ledger: keeps_ledger
-                    .then(|| ledger(stores.live, stores.are_shared, self.are_tokens_known, channels))
+                    .then(|| ledger(stores.live, are_stores_shared, self.are_tokens_known, channels))
                     .transpose()?,
                 memory: capabilities::memory(
                     &self.file.memory,
@@ -394,7 +397,7 @@ impl Plan {
         let deps = crate::kill_points::arm(deps)?;
         let core = Core::new(deps);
         let local_residents = residents.and_then(|residents| residents.local);
-        Ok(Built { core, workspaces, trees, local_residents, webhooks })
+        Ok(Built { core, workspaces, trees, local_residents, webhooks, are_stores_shared })
     }
 
     /// Connects the residents. Those of this machine go with stores of this machine.

@@ -1,4 +1,4 @@
-//! The lock of a data directory: one `ars serve` at a time uses it.
+//! The lock of a data directory with its own stores: one `ars serve` at a time uses it.
 //!
 //! Not here: the folder of working trees that `workspaceDir` names (`tree_folder.rs`), and the threads of `ars ask`.
 

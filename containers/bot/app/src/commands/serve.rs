@@ -83,7 +83,7 @@ struct Started {
     supervisor: Supervisor,
     server: services::Handle,
     /// Held until the process ends.
-    _data_dir: DataDirLock,
+    _data_dir: Option<DataDirLock>,
     tree_folder: Option<TreeFolderLock>,
 }
 
@@ -104,7 +104,6 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     warn_of_disabled_parts(&parsed, &plan);
     let address = listen_address(args.listen)?;
     secret_length::check(address, parsed.map.secrets(), &plan)?;
-    let data_dir = DataDirLock::take(&plan.data_dir)?;
     let listener = TcpListener::bind(address).await;
     let listener =
         listener.with_context(|| format!("cannot listen on {address}")).map_err(Failure::Unavailable)?;
@@ -115,8 +114,11 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     allow_open_files(connections.max);
     let disk_limit = plan.file.limits.of_workspaces();
     let tree_folder = plan.lock_tree_folder()?;
-    let Built { core, workspaces, webhooks, local_residents, .. } =
+    let data_dir = plan.data_dir.clone();
+    let Built { core, workspaces, webhooks, local_residents, are_stores_shared, .. } =
         plan.build(args.store, args.state_url).await?;
+    // With the state Worker another process may follow this one on its trees (docs/reference/ledger.md).
+    let data_dir = (!are_stores_shared).then(|| DataDirLock::take(&data_dir)).transpose()?;
     let Reported { sandbox, network, cgroup, skipped } = report_sandbox(Arc::clone(&workspaces)).await;
     if let Some(residents) = local_residents
         && let Err(error) = residents.start().await
