@@ -75,7 +75,7 @@ pub async fn run(args: Ask) -> Result<ExitCode, Failure> {
     };
     let outcome = channel.outcome();
     if format == Format::Text {
-        report::work(&workspaces, &*trees, &thread, &outcome).await;
+        report::work(&workspaces, &*trees, &thread, &args.setup, &outcome).await;
     }
     if !recorded {
         tell("error (unavailable): the run's record could not be written");

@@ -1,6 +1,6 @@
 //! The output at the end: the answer on standard output, a summary of the work on standard error.
 
-use std::process::ExitCode;
+use std::{ffi::OsString, path::Path, process::ExitCode};
 
 use ars_agent::money::dollars;
 use ars_bot_adapters::workspace::GitWorkspaces;
@@ -10,8 +10,9 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    args::Format,
+    args::{Format, Setup},
     commands::Failure,
+    environment::{self, name},
     error::is_success,
     terminal::{Changes, Outcome, print, tell},
 };
@@ -65,6 +66,7 @@ pub async fn work(
     local: &GitWorkspaces,
     trees: &dyn WorkspaceProvider,
     thread: &ThreadKey,
+    setup: &Setup,
     outcome: &Outcome,
 ) {
     if let Some(cost) = cost(outcome) {
@@ -77,26 +79,90 @@ pub async fn work(
     let Ok(workspace) = trees.open(WorkspaceRequest::of(thread), &CancellationToken::new()).await else {
         return;
     };
-    let place = match workspace.placement() {
-        Placement { tree: TreePlace::Resident, note, .. } => note.unwrap_or_default(),
-        Placement { tree: TreePlace::Local, .. } => local.tree_of(thread).display().to_string(),
+    let (place, diff_command) = match workspace.placement() {
+        Placement { tree: TreePlace::Resident, note, .. } => (note.unwrap_or_default(), None),
+        Placement { tree: TreePlace::Local, .. } => {
+            (local.tree_of(thread).display().to_string(), Some(diff_command(thread, setup, environment::raw)))
+        }
     };
     tell(&format!("working tree: {place}"));
     let name = thread.as_str().split_once(':').map_or(thread.as_str(), |(_, name)| name);
-    tell(&format!("thread: {name} (go on with --thread {name})"));
+    tell(&format!("thread: {name} (go on with --thread {})", quoted(name)));
     let Ok(diff) = workspace.diff().await else { return };
-    tell(&match Changes::of(&diff) {
-        changes if changes == Changes::default() => "nothing changed".to_owned(),
-        changes => format!(
-            "{changes}\nsee the changes with `ars diff {thread}`, and apply them in your repository with `ars diff \
-             {thread} | git apply`"
-        ),
-    });
+    let changes = Changes::of(&diff);
+    if changes == Changes::default() {
+        tell("nothing changed");
+        return;
+    }
+    tell(&changes.to_string());
+    if let Some(command) = diff_command {
+        tell(&format!(
+            "see the changes with `{command}`, and apply them in your repository with `{command} | git apply`"
+        ));
+    }
+}
+
+/// Returns the command line of the diff, in any folder of a shell with this environment.
+fn diff_command(thread: &ThreadKey, setup: &Setup, variable: impl Fn(&str) -> Option<OsString>) -> String {
+    let mut command = format!("ars diff {}", quoted(thread.as_str()));
+    for (option, value, variable_name) in
+        [("--data-dir", &setup.data.dir, name::DATA_DIR), ("--config", &setup.config, name::CONFIG)]
+    {
+        let Some(path) =
+            value.as_ref().filter(|path| variable(variable_name).as_deref() != Some(path.as_os_str()))
+        else {
+            continue;
+        };
+        command.push_str(&format!(" {option} {}", quoted(&from_anywhere(path))));
+    }
+    command
+}
+
+/// Returns a path as absolute, and the address of a document unchanged.
+fn from_anywhere(path: &Path) -> String {
+    let text = path.display().to_string();
+    if text.contains("://") {
+        return text;
+    }
+    std::path::absolute(path).map_or(text, |path| path.display().to_string())
+}
+
+/// Returns a word as a shell reads it back.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || ":._-/".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        setup: Setup,
+    }
+
+    #[test]
+    fn diff_command_repeats_what_the_environment_lacks() {
+        use clap::Parser as _;
+        let line = ["ask", "--data-dir", "/srv/my data", "--config", "state://bot"];
+        let Line { mut setup } = Line::try_parse_from(line).unwrap();
+        let thread = ThreadKey::from_text("cli:it's").unwrap();
+        let command = |setup: &Setup, set: &[&str]| {
+            let set: Vec<OsString> = set.iter().map(OsString::from).collect();
+            diff_command(&thread, setup, |name| set.first().filter(|_| name == name::DATA_DIR).cloned())
+        };
+        let expected = r"ars diff 'cli:it'\''s' --data-dir '/srv/my data' --config state://bot";
+        assert_eq!(command(&setup, &[]), expected);
+        assert_eq!(command(&setup, &["/srv/my data"]), r"ars diff 'cli:it'\''s' --config state://bot");
+        setup.data.dir = Some("here".into());
+        let folder = std::env::current_dir().unwrap().join("here");
+        assert!(command(&setup, &[]).contains(&quoted(folder.to_str().unwrap())), "{}", command(&setup, &[]));
+    }
 
     #[test]
     fn unknown_cost_is_not_reported_as_zero() {
