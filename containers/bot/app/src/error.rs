@@ -55,8 +55,13 @@ impl Failure {
         matches!(self, Self::Unavailable(_) | Self::Command(ErrorCode::Unavailable, _))
     }
 
+    /// Adds what the failure leaves behind.
+    pub fn noting(self, note: &str) -> Self {
+        Self::Command(self.code(), format!("{}; {note}", self.message()))
+    }
+
     /// Returns the error code.
-    const fn code(&self) -> ErrorCode {
+    pub const fn code(&self) -> ErrorCode {
         match self {
             Self::InvalidInput(_) => ErrorCode::InvalidInput,
             Self::Refused(_) => ErrorCode::Refused,

@@ -3,9 +3,15 @@
 use ars_testkit::{FakeAnthropic, OPERATOR_CONFIG, Reply};
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use tokio::process::Command;
+use tokio::{
+    io::AsyncReadExt as _,
+    net::{TcpListener, TcpStream},
+    process::Command,
+};
 
-use crate::support::{Ended, Machine, Running, SERVE, Server, TOKEN, answering, nobody, run, run_with_input};
+use crate::support::{
+    Ended, Machine, Running, SERVE, Server, TOKEN, answering, gated, nobody, run, run_with_input,
+};
 
 /// A service whose run pages have this secret.
 async fn service(machine: &Machine, fake: &FakeAnthropic, viewer: &str) -> Server {
@@ -16,8 +22,12 @@ async fn service(machine: &Machine, fake: &FakeAnthropic, viewer: &str) -> Serve
 
 /// The client has neither a data directory nor a model.
 fn client(machine: &Machine, server: &Server, arguments: &[&str]) -> Command {
+    client_of(machine, server.url(), arguments)
+}
+
+fn client_of(machine: &Machine, url: &str, arguments: &[&str]) -> Command {
     let mut ars = machine.ars(arguments);
-    ars.args(["--server", server.url()]).env("ARS_TOKEN", TOKEN);
+    ars.args(["--server", url]).env("ARS_TOKEN", TOKEN);
     ars
 }
 
@@ -68,15 +78,19 @@ async fn token_that_cannot_read_runs_gets_the_answer() {
 #[tokio::test]
 async fn command_and_refusal_have_their_exit_codes() {
     let (machine, fake) = answering([]).await;
-    let server = service(&machine, &fake, TOKEN).await;
+    let viewer = "another secret of the run pages";
+    let server = service(&machine, &fake, viewer).await;
     let help = run(&mut client(&machine, &server, &["ask", "help"])).await;
     help.assert_code(0);
     assert!(help.stdout.starts_with("Agents:"), "{help:#?}");
     for (text, word) in [("runs lsit", "did you mean"), ("agent:painter hi", "no such agent")] {
         run(&mut client(&machine, &server, &["ask", text])).await.assert_refused(1, "refused", &[word]);
     }
-    let mut ars = client(&machine, &server, &["ask", "hi"]);
-    run(ars.env("ARS_TOKEN", "wrong")).await.assert_refused(1, "unauthorized", &["ARS_TOKEN"]);
+    for (token, word) in [("wrong", "401"), (viewer, "takes one of SERVICE_INGRESS_TOKENS")] {
+        let mut ars = client(&machine, &server, &["ask", "hi"]);
+        run(ars.env("ARS_TOKEN", token)).await.assert_refused(1, "unauthorized", &[word, "set ARS_TOKEN"]);
+    }
+    run(&mut client_of(&machine, &nobody(), &["ask", "hi"])).await.assert_refused(1, "unavailable", &[]);
     server.terminate().await.assert_code(0);
 }
 
@@ -97,6 +111,70 @@ async fn ctrl_c_stops_the_run_on_the_service() {
     assert_eq!(result(&ended)["run"]["status"], "stopped_hard");
     assert_eq!(listed().await["status"], "stopped_hard");
     server.terminate().await.assert_code(0);
+}
+
+/// The service has the request, and confirms it only when the gate opens.
+#[tokio::test]
+async fn ctrl_c_before_the_confirmation_stops_the_run_too() {
+    let (machine, fake) = answering([Reply::silent()]).await;
+    let server = service(&machine, &fake, TOKEN).await;
+    for is_confirmed in [false, true] {
+        let (gate, url) = gated(server.url()).await;
+        let mut ars = Running::start(&mut client_of(&machine, &url, &["ask", "hi", "--thread", "mine"]));
+        gate.wait_until_begun().await;
+        ars.signal(Signal::INT);
+        ars.wait_for("stopping as soon as the service names the run").await;
+        if is_confirmed {
+            gate.open();
+        } else {
+            ars.signal(Signal::INT);
+        }
+        let ended = ars.ended().await;
+        ended.assert_code(130);
+        let last =
+            if is_confirmed { "\nstopped\n" } else { "may be running on the service, in the thread mine\n" };
+        assert!(ended.stderr.ends_with(last), "{ended:#?}");
+    }
+    server.terminate().await.assert_code(0);
+    assert_eq!(machine.record().await["status"], "stopped_hard");
+}
+
+/// An address of a service that loses the first answer.
+async fn losing_an_answer(to: &str) -> String {
+    let to = to.trim_start_matches("http://").to_owned();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let (mut client, _) = listener.accept().await.unwrap();
+        let mut server = TcpStream::connect(&to).await.unwrap();
+        let (mut answer, mut to_server) = server.split();
+        tokio::select! {
+            _ = tokio::io::copy(&mut client, &mut to_server) => {}
+            _ = answer.read_u8() => {}
+        }
+        drop((client, server));
+        while let Ok((mut client, _)) = listener.accept().await {
+            let mut server = TcpStream::connect(&to).await.unwrap();
+            tokio::spawn(async move { drop(tokio::io::copy_bidirectional(&mut client, &mut server).await) });
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn request_with_a_lost_answer_is_repeated_and_runs_once() {
+    let (machine, fake) = answering([Reply::text("forty-two")]).await;
+    let server = service(&machine, &fake, TOKEN).await;
+    let url = losing_an_answer(server.url()).await;
+    let ended = run(&mut client_of(&machine, &url, &["ask", "how many?"])).await;
+    ended.assert_code(0);
+    assert_eq!(ended.stdout, "forty-two\n");
+    assert!(ended.stderr.contains("connection lost"), "{ended:#?}");
+    let url = losing_an_answer(server.url()).await;
+    let command = run(&mut client_of(&machine, &url, &["ask", "runs list"])).await;
+    command.assert_refused(1, "unavailable", &["may be running on the service, in the thread ask-"]);
+    server.terminate().await.assert_code(0);
+    assert_eq!(machine.record().await["status"], "completed");
 }
 
 #[tokio::test]

@@ -215,7 +215,7 @@ pub async fn gated(to: &str) -> (TcpGate, String) {
             }
             let mut server = TcpStream::connect(&to).await.unwrap();
             // Either side may hang up.
-            drop(tokio::io::copy_bidirectional(&mut client, &mut server).await);
+            tokio::spawn(async move { drop(tokio::io::copy_bidirectional(&mut client, &mut server).await) });
         }
     });
     (gate, url)

@@ -1,19 +1,24 @@
 //! `ars ask --server`: the request on a running service, followed live if the token may read the run.
 //!
-//! The request has an idempotency key: its repetition waits for the answer, and never runs it twice.
+//! The request has an idempotency key: while the service knows the key, a repetition waits for the answer and runs nothing.
 
 use std::{
     io::{self, IsTerminal as _},
     pin::pin,
     process::ExitCode,
+    time::Duration,
 };
 
 use anyhow::Context as _;
 use ars_bot_core::{commands::catalogue, directives};
 use ars_bot_ports::{Choices, texts};
 use ars_types::{RunId, ThreadName};
-use ars_wire::ingress::{Accepted, Receipt, Reply};
+use ars_wire::{
+    ErrorCode,
+    ingress::{Accepted, Receipt, Reply},
+};
 use serde_json::{Value, json};
+use tokio::time::{Instant, timeout};
 
 use super::{
     super::{
@@ -21,10 +26,10 @@ use super::{
         follow::with_texts,
         interrupted,
         reconnect::Reconnect,
-        registry::{Dispatched, Server, Wait},
+        registry::{Dispatched, Server, Wait, is_unconnected},
         runs_watch::watch,
     },
-    report::report,
+    report::{quoted, report},
     request::REPOSITORY_AGENT,
 };
 use crate::{
@@ -38,12 +43,19 @@ use crate::{
 const KEY_BYTES: usize = 16;
 /// Random bytes of the name of a thread.
 const THREAD_BYTES: usize = 4;
+/// Time after the first Ctrl-C in which the id of the run may arrive, by which it is stopped.
+const STOPPING_LIMIT: Duration = Duration::from_secs(5);
+/// Duration from which an attempt has surely reached the service, so that its end is a new outage.
+const LASTING_ATTEMPT: Duration = Duration::from_secs(30);
 
 /// A request, as it is sent and repeated.
 struct Asked {
     server: Server,
     body: String,
     key: String,
+    /// The key of a command dies with the process of the service, so it is sent once.
+    is_command: bool,
+    thread: ThreadName,
     format: Format,
     steps: Steps,
 }
@@ -67,17 +79,16 @@ pub(super) async fn run(
         server,
         body: json!({ "text": text, "thread": thread }).to_string(),
         key: random(KEY_BYTES)?,
+        is_command,
+        thread,
         format: args.format(),
         steps: Steps::new(style),
     };
-    let dispatched = tokio::select! {
-        dispatched = asked.server.dispatch(&asked.body, &asked.key, Wait::Run) => dispatched?,
-        _ = signals.next() => return Ok(interrupted()),
-    };
-    let (reply, is_stopped) = match dispatched {
-        Dispatched::Ended(reply) => (reply, false),
-        Dispatched::Accepted(accepted) => {
-            let Some(followed) = asked.follow(accepted, &thread, signals).await? else {
+    let (reply, is_stopped) = match asked.begin(signals).await? {
+        None => return Ok(interrupted()),
+        Some((Dispatched::Ended(reply), _)) => (reply, false),
+        Some((Dispatched::Accepted(accepted), is_stopping)) => {
+            let Some(followed) = asked.follow(accepted, is_stopping, signals).await? else {
                 return Ok(interrupted());
             };
             followed
@@ -95,24 +106,82 @@ pub(super) async fn run(
 }
 
 impl Asked {
+    /// Starts the request, and returns whether Ctrl-C came meanwhile.
+    /// Returns `None` if Ctrl-C left behind what may be a run.
+    async fn begin(&self, signals: &mut Signals) -> Result<Option<(Dispatched, bool)>, Failure> {
+        let left = format!("the request may be running on the service, in the thread {}", self.thread);
+        let left = ars_events::clean(&left, usize::MAX);
+        let mut sent = pin!(self.send(Wait::Run, &left));
+        tokio::select! {
+            sent = &mut sent => return Ok(Some((sent?, false))),
+            _ = signals.next() => self.say("stopping as soon as the service names the run"),
+        }
+        let sent = tokio::select! {
+            sent = timeout(STOPPING_LIMIT, &mut sent) => sent.ok(),
+            _ = signals.next() => None,
+        };
+        let Some(sent) = sent else {
+            tell(&left);
+            return Ok(None);
+        };
+        Ok(Some((sent?, true)))
+    }
+
+    /// Sends the request, again after each outage. A final failure has the note if a run may exist.
+    async fn send(&self, wait: Wait, note: &str) -> Result<Dispatched, Failure> {
+        let mut reconnect = Reconnect::default();
+        let mut may_run = wait == Wait::Answer;
+        loop {
+            let began = Instant::now();
+            let failure = match self.server.dispatch(&self.body, &self.key, wait).await {
+                Ok(dispatched) => {
+                    reconnect.succeeded();
+                    return Ok(dispatched);
+                }
+                Err(failure) => failure,
+            };
+            if !may_run && (!failure.is_outage() || is_unconnected(&failure)) {
+                return Err(failure);
+            }
+            may_run = true;
+            if began.elapsed() >= LASTING_ATTEMPT {
+                reconnect.succeeded();
+            }
+            let is_sent_once = self.is_command && wait == Wait::Run;
+            if is_sent_once || !failure.is_outage() || !reconnect.wait().await {
+                return Err(failure.noting(note));
+            }
+        }
+    }
+
     /// Follows the run to its answer, and returns whether Ctrl-C stopped it.
     /// Returns `None` if Ctrl-C left it behind.
     async fn follow(
         &self,
         accepted: Accepted,
-        thread: &ThreadName,
+        is_stopping: bool,
         signals: &mut Signals,
     ) -> Result<Option<(Reply, bool)>, Failure> {
         let Accepted { run_id, run_url, .. } = accepted;
-        self.say(&format!("run: {run_url}\nthread: {thread} (go on with --thread {thread})"));
+        let thread = &self.thread;
+        self.say(&format!(
+            "run: {run_url}\nthread: {thread} (go on with --thread {})",
+            quoted(thread.as_str())
+        ));
         let mut answer = pin!(self.answer(&run_id));
-        tokio::select! {
-            reply = &mut answer => return Ok(Some((reply?, false))),
-            _ = signals.next() => {}
+        if !is_stopping {
+            tokio::select! {
+                reply = &mut answer => return Ok(Some((reply?, false))),
+                _ = signals.next() => {}
+            }
         }
+        let left = || tell(&format!("the run {run_id} may go on"));
         let stopped = tokio::select! {
             stopped = self.stop(&run_id) => stopped,
-            _ = signals.next() => return Ok(None),
+            _ = signals.next() => {
+                left();
+                return Ok(None);
+            }
         };
         if let Err(failure) = stopped {
             tell(&format!(
@@ -123,7 +192,10 @@ impl Asked {
         }
         tokio::select! {
             reply = &mut answer => Ok(Some((reply?, true))),
-            _ = signals.next() => Ok(None),
+            _ = signals.next() => {
+                left();
+                Ok(None)
+            }
         }
     }
 
@@ -132,25 +204,13 @@ impl Asked {
         match watch(&self.server, id.clone(), |event| self.show(event)).await {
             // Of a failed run the answer has the reason.
             Ok(_) | Err(Failure::Failed(_)) => {}
-            Err(failure) => self.say(&format!(
-                "no steps, because ARS_TOKEN may not read the run ({}); waiting for the answer",
-                failure.message()
-            )),
+            Err(failure) => self.say(&format!("{}; waiting for the answer", without_steps(failure))),
         }
-        let mut reconnect = Reconnect::default();
-        loop {
-            match self.server.dispatch(&self.body, &self.key, Wait::Answer).await {
-                Ok(Dispatched::Ended(reply)) => return Ok(reply),
-                Ok(Dispatched::Accepted(Accepted { run_url, .. })) => {
-                    let reply = texts::run_without_answer(&run_url);
-                    return Ok(Reply { reply, run_id: Some(id.clone()), ..Reply::default() });
-                }
-                Err(failure) if failure.is_outage() => {
-                    if !reconnect.wait().await {
-                        return Err(failure);
-                    }
-                }
-                Err(failure) => return Err(failure),
+        match self.send(Wait::Answer, &format!("the run {id} may go on")).await? {
+            Dispatched::Ended(reply) => Ok(reply),
+            Dispatched::Accepted(Accepted { run_url, .. }) => {
+                let reply = texts::run_without_answer(&run_url);
+                Ok(Reply { reply, run_id: Some(id.clone()), ..Reply::default() })
             }
         }
     }
@@ -187,6 +247,16 @@ impl Asked {
         if self.format == Format::Text {
             tell(&ars_events::clean(text, usize::MAX));
         }
+    }
+}
+
+/// Returns why no steps are shown from now on.
+fn without_steps(failure: Failure) -> String {
+    match failure.code() {
+        ErrorCode::Unauthorized | ErrorCode::Forbidden | ErrorCode::NotFound => {
+            format!("no steps, because ARS_TOKEN may not read the run ({})", failure.message())
+        }
+        _ => format!("no more steps ({})", failure.message()),
     }
 }
 

@@ -18,4 +18,4 @@ pub use catalogue::{alone, with_commands};
 pub use command::run;
 pub use configured::configured;
 pub use invocation::Invocation;
-pub use server::{Dispatched, Server, Wait, failure_of};
+pub use server::{Dispatched, Server, Wait, failure_of, is_unconnected};

@@ -36,6 +36,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The mend of a caller that the gate of a service rejects.
 const SET_TOKEN: &str = "set ARS_TOKEN to a token that the service accepts";
 
+/// The error of a service that takes no requests at all.
+const DISABLED: &str = "disabled";
+
 /// A running service, and the token that it accepts.
 pub struct Server {
     base: String,
@@ -214,11 +217,20 @@ fn unreachable(error: reqwest::Error) -> Failure {
     Failure::Unavailable(anyhow!(error.without_url()).context("the service could not be reached"))
 }
 
+/// Returns whether no connection was made, so that the service has not seen the request.
+pub fn is_unconnected(failure: &Failure) -> bool {
+    let Failure::Unavailable(error) = failure else { return false };
+    error.downcast_ref::<reqwest::Error>().is_some_and(reqwest::Error::is_connect)
+}
+
 /// Returns the failure that an answer reports.
 pub async fn failure_of(response: Response) -> Failure {
     let status = response.status();
-    let body = response.text().await.unwrap_or_default();
-    let body: Option<ErrorBody> = serde_json::from_str(&body).ok();
+    reported(status, &response.text().await.unwrap_or_default())
+}
+
+fn reported(status: StatusCode, body: &str) -> Failure {
+    let body: Option<ErrorBody> = serde_json::from_str(body).ok();
     let code = body.as_ref().and_then(|body| ErrorCode::parse(body.code.as_deref()?));
     let text = body.map(|ErrorBody { error, detail, .. }| {
         let text = detail.map_or_else(|| error.clone(), |detail| format!("{error}: {detail}"));
@@ -230,15 +242,21 @@ pub async fn failure_of(response: Response) -> Failure {
             Failure::Command(ErrorCode::Forbidden, format!("{text}: {SET_TOKEN}"))
         }
         (Some(code), Some(text)) => Failure::Command(code, text),
-        (_, text) => match (status.as_u16(), text) {
-            (400 | 413 | 422, Some(text)) => Failure::InvalidInput(text),
-            (401 | 403, _) => Failure::Command(
-                ErrorCode::Unauthorized,
-                format!("the service answered {status}: {SET_TOKEN}"),
-            ),
-            (_, Some(text)) => Failure::Unavailable(anyhow!("the service answered {status}: {text}")),
-            (_, None) => Failure::Unavailable(anyhow!("the service answered {status}")),
-        },
+        (_, text) => {
+            let reason = text.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+            let answered = format!("the service answered {status}{reason}");
+            match (status.as_u16(), text) {
+                (400 | 413 | 422, Some(text)) => Failure::InvalidInput(text),
+                (401 | 403, _) => {
+                    Failure::Command(ErrorCode::Unauthorized, format!("{answered}: {SET_TOKEN}"))
+                }
+                // These do not pass with time.
+                (404, _) => Failure::Command(ErrorCode::NotFound, answered),
+                (409, _) => Failure::Conflict(answered),
+                (_, Some(text)) if text.starts_with(DISABLED) => Failure::Refused(answered),
+                _ => Failure::Unavailable(anyhow!(answered)),
+            }
+        }
     }
 }
 
@@ -260,5 +278,21 @@ mod tests {
         }
         assert!(timeout("review.abridge") > MAX_ABRIDGER_TIMEOUT);
         assert_eq!(timeout("runs.list"), COMMAND_TIMEOUT);
+    }
+
+    #[test]
+    fn failure_that_stays_is_no_outage() {
+        for (status, body, expected) in [
+            (409, r#"{"error":"gone"}"#, ErrorCode::Conflict),
+            (404, "nothing here", ErrorCode::NotFound),
+            (401, "{}", ErrorCode::Unauthorized),
+            (503, r#"{"error":"disabled","detail":"set it"}"#, ErrorCode::Refused),
+            (503, r#"{"error":"busy"}"#, ErrorCode::Unavailable),
+            (502, "", ErrorCode::Unavailable),
+        ] {
+            let failure = reported(StatusCode::from_u16(status).unwrap(), body);
+            assert_eq!(failure.is_outage(), expected == ErrorCode::Unavailable, "{status} {body}");
+            assert_eq!(failure.code(), expected, "{status} {body}");
+        }
     }
 }
