@@ -104,9 +104,8 @@ pub async fn plan(setup: Setup, tokens: &TokenMap, state_url: Option<&str>) -> R
         None => File::default(),
     };
     let is_for_commands = setup.purpose == Purpose::Commands;
-    let providers = config::providers(&file.providers, setup.rehearsal, environment::variable);
-    let providers =
-        if is_for_commands { providers.unwrap_or_default() } else { providers.map_err(invalid)? };
+    let found = config::providers(&file.providers, setup.rehearsal, environment::variable);
+    let providers = if is_for_commands { found.unwrap_or_default() } else { found.map_err(invalid)? };
     let of_the_flag = setup.model.is_some();
     let model = setup.model.or_else(|| file.defaults.model.clone()).or_else(|| default_model(&providers));
     let (model, model_hint) = listed_model::or_only(model, &providers, setup.purpose).await;
@@ -185,7 +184,7 @@ fn invalid_configuration(path: Option<&Path>, error: &config::ConfigError) -> Fa
     Failure::InvalidInput(format!("configuration{file}: {error}"))
 }
 
-/// Returns the names of configured repositories whose origin is a path where nothing is.
+/// Returns the names of configured repositories with a path as origin where nothing is.
 pub fn missing_origins(settings: &Settings) -> impl Iterator<Item = &str> {
     let is_missing = |origin: &str| origin.starts_with('/') && !Path::new(origin).exists();
     let missing = settings.repositories.iter().filter(move |repository| is_missing(&repository.origin));

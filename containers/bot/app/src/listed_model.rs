@@ -1,4 +1,4 @@
-//! The model of requests that name none, on a compatible server whose models nobody named.
+//! The model of requests that name none, on a compatible server without a configured one.
 //!
 //! Not here: the list (`ars_bot_adapters`), and the default models of vendors.
 

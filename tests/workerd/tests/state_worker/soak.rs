@@ -14,8 +14,8 @@ const UNITS: usize = 4;
 const HISTORY: [&str; 2] = ["workerd", "state-RunStore"];
 
 /// The requests of one run: ten.
-/// A transcript is an object, which the runtime keeps for seconds after its last use, and
-/// whose empty file stays on this machine, so rounds use the same ones.
+/// A transcript is an object. The runtime keeps it for seconds after its last use, and its empty file stays on this
+/// machine, so rounds use the same ones.
 fn short_run(client: &Client, id: &str, transcript: &str) {
     let run = json!({
         "runId": id, "threadKey": id, "gen": "g", "leaseMs": 60_000, "startedAt": now(), "meta": {},

@@ -145,7 +145,7 @@ impl Gate {
     pub(crate) fn of_session(run: &Arc<RunEgress>, line: &Line) -> io::Result<Self> {
         let closed = CancellationToken::new();
         let listener = line.listener.try_clone()?;
-        // Connections that nobody accepted are not those of this command.
+        // Connections that were not accepted yet are not those of this command.
         while listener.accept().is_ok() {}
         let listener = TcpListener::from_std(listener)?;
         let proxy = Proxy { run: Arc::clone(run), secret: line.secret.clone(), closed: closed.clone() };

@@ -1,4 +1,4 @@
-//! The models that a compatible server lists, for one whose model nobody named.
+//! The models that a compatible server lists, for requests that name none.
 //!
 //! Not here: the choice among them (the composition root).
 

@@ -1,6 +1,6 @@
 //! Tests of the sandbox that the commands of a run share.
 //!
-//! What a command reaches in it is in `sandbox.rs`, whose commands are started in the same way.
+//! What a command reaches in it is in `sandbox.rs`: its commands are started in the same way.
 
 use ars_bot_ports::{ExecRequest, Workspace, WorkspaceError};
 use ars_types::{SandboxKind, SandboxNetwork};

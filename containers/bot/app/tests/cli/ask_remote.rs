@@ -13,7 +13,7 @@ use crate::support::{
     Ended, Machine, Running, SERVE, Server, TOKEN, answering, gated, nobody, run, run_with_input,
 };
 
-/// A service whose run pages have this secret.
+/// A service with run pages that have this secret.
 async fn service(machine: &Machine, fake: &FakeAnthropic, viewer: &str) -> Server {
     let config = machine.file("ars.toml", OPERATOR_CONFIG);
     let mut serve = machine.ars_with(&fake.url(), &SERVE);

@@ -26,7 +26,7 @@ fn answer(body: &Value) -> Reply {
         .map_or_else(|| Reply::text("done"), |command| Reply::tool("bash", json!({ "command": command })))
 }
 
-/// What a subject plants on a resident reaches nobody else, whose work succeeds.
+/// What a subject plants on a resident reaches no other one, and the work of those succeeds.
 #[tokio::test]
 async fn one_subject_finds_nothing_of_another() {
     let machine = Machine::new();

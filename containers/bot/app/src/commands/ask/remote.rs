@@ -46,7 +46,7 @@ const THREAD_BYTES: usize = 4;
 /// Time after the first Ctrl-C in which the id of the run may arrive, by which it is stopped.
 const STOPPING_LIMIT: Duration = Duration::from_secs(5);
 /// Duration from which an attempt has surely reached the service, so that its end is a new outage.
-const LASTING_ATTEMPT: Duration = Duration::from_secs(30);
+const LASTING_LIMIT: Duration = Duration::from_secs(30);
 
 /// A request, as it is sent and repeated.
 struct Asked {
@@ -144,7 +144,7 @@ impl Asked {
                 return Err(failure);
             }
             may_run = true;
-            if began.elapsed() >= LASTING_ATTEMPT {
+            if began.elapsed() >= LASTING_LIMIT {
                 reconnect.succeeded();
             }
             let is_sent_once = self.is_command && wait == Wait::Run;

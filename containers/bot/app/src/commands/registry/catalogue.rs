@@ -23,7 +23,7 @@ pub fn with_commands(mut cli: Command, registry: &Registry) -> Command {
             .arg_required_else_help(true)
             .subcommands(verbs.into_iter().map(verb));
         if group == RUNS {
-            // After the arguments, whose type has a description of its own.
+            // After the arguments: their type has a description of its own.
             let watch = RunsWatch::augment_args(Command::new(WATCH));
             parent =
                 parent.subcommand(watch.about("Follows a run of a service until it ends").long_about(None));

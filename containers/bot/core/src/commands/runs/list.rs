@@ -151,7 +151,7 @@ impl Command for List {
     }
 }
 
-/// Returns the lines of a table whose columns are as wide as their widest cells.
+/// Returns the lines of a table with columns as wide as their widest cells.
 fn aligned<const N: usize>(rows: impl Iterator<Item = [String; N]>) -> Vec<String> {
     let rows: Vec<[String; N]> = rows.collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
