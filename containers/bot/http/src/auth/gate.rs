@@ -7,7 +7,7 @@ use ars_auth::{
 };
 use axum::http::{HeaderMap, Method, header, request::Parts};
 
-use super::{peer::Peer, viewer::Dashboard};
+use super::{attempts::Attempts, peer::Peer, viewer::Dashboard};
 use crate::state::HttpState;
 
 /// The scope that lets a token start runs.
@@ -46,9 +46,33 @@ pub(crate) const DASHBOARDS_TOKEN: &str =
     "this is the token of the dashboard and of /api; this route takes one of SERVICE_INGRESS_TOKENS";
 
 /// Returns whether a caller presents the dashboard's token.
-pub(crate) fn has_dashboards_token(state: &HttpState, headers: &HeaderMap) -> bool {
+/// Each other bearer is an attempt at that token too, so a token of this gate gives no free guesses at it.
+pub(crate) fn has_dashboards_token(state: &HttpState, head: &Parts) -> bool {
     let Dashboard::Token { secret, actor } = &*state.dashboard else { return false };
-    by_token(bearer(headers.get_all(header::AUTHORIZATION)), secret, actor).is_ok()
+    is_other_gates(state, head, &state.bearers, |token| by_token(Some(token), secret, actor).is_ok())
+}
+
+/// Returns whether a caller whose bearer is not the dashboard's presents a token of the ingress.
+/// Each other bearer is an attempt at those tokens too. In mode `access` nothing counts bearers, so there is no answer.
+pub(crate) fn has_ingress_token(state: &HttpState, head: &Parts) -> bool {
+    matches!(&*state.dashboard, Dashboard::Token { .. })
+        && is_other_gates(state, head, &state.callers, |token| state.tokens.authenticate(token).is_some())
+}
+
+/// Compares the bearer with the tokens of another gate, within that gate's limit of failures.
+fn is_other_gates(
+    state: &HttpState,
+    head: &Parts,
+    attempts: &Attempts,
+    is_token: impl FnOnce(&str) -> bool,
+) -> bool {
+    let Some(token) = bearer(head.headers.get_all(header::AUTHORIZATION)) else { return false };
+    let peer = Peer::of(head, state.peer_header.as_ref());
+    if attempts.begin(peer, state.core.clock().now()).is_err() || !is_token(token) {
+        return false;
+    }
+    attempts.succeeded(peer);
+    true
 }
 
 /// Runs the checks of the ingress before the body and returns the token's entry.

@@ -81,3 +81,16 @@ async fn service_token_is_admitted_to_commands_alone() {
         assert_eq!(request.send().await.unwrap().status(), status, "{path} {token}");
     }
 }
+
+/// In this mode no bearer is counted, so an answer that named the gate would let anyone try tokens without limit.
+#[tokio::test]
+async fn bearer_is_not_tried_as_an_ingress_token() {
+    let pair = RsaKeyPair::generate(KeySize::Rsa2048).unwrap();
+    let bot = Bot::behind(by_access(&pair), TOKENS, public()).await;
+    for token in ["good", "guess"] {
+        let request = Client::new().get(bot.url("/api/runs.list")).bearer_auth(token);
+        let refused = request.send().await.unwrap();
+        let (status, body) = (refused.status().as_u16(), refused.json::<Value>().await.unwrap());
+        assert_eq!((status, &body["error"]), (403, &json!("forbidden")), "{token}");
+    }
+}

@@ -195,6 +195,33 @@ async fn token_of_another_gate_is_named() {
     }
 }
 
+/// A caller with the token of one gate has as many guesses at that of another as everyone else.
+#[tokio::test]
+async fn token_of_one_gate_gives_no_guesses_at_another() {
+    for (own, token, other, wanted, part) in [
+        ("/ingress", "good", "/ingress", "look", "dashboard"),
+        ("/mcp", "good", "/mcp", "look", "dashboard"),
+        ("/api/help.show", "look", "/api/help.show", "good", "/ingress"),
+    ] {
+        let bot = Bot::behind(by_token("access:ops"), TOKENS, public()).await;
+        let post = async |path: &str, token: &str| {
+            let request =
+                client().post(bot.url(path)).bearer_auth(token).header("content-type", "application/json");
+            request.body("{}").send().await.unwrap().text().await.unwrap()
+        };
+        post(own, token).await;
+        assert!(post(other, wanted).await.contains(part), "{other}: a hit is no guess");
+        for _ in 0..10 {
+            post(other, "guess").await;
+        }
+        let limited = post(other, wanted).await;
+        assert!(limited.contains("unauthorized") || limited.contains("forbidden"), "{other}: {limited}");
+        assert!(!limited.contains(part), "{other}: {limited}");
+        bot.clock.advance(60_000);
+        assert!(post(other, wanted).await.contains(part), "{other}: a minute later");
+    }
+}
+
 #[tokio::test]
 async fn sign_out_removes_the_cookie() {
     let bot = Bot::behind(by_token("access:ops"), TOKENS, public()).await;

@@ -1,6 +1,6 @@
 //! The order of checks of a command route, and its answer.
 
-use ars_auth::{Denied, bearer};
+use ars_auth::Denied;
 use ars_bot_core::commands::{Caller, Commands, Success};
 use ars_commands::{Definition, RawInput, Surface, Target};
 use ars_wire::{ErrorCode, api::OPENAPI};
@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     auth::{
+        gate::has_ingress_token,
         is_own,
         viewer::{self, Area},
     },
@@ -78,9 +79,8 @@ async fn answer(state: &HttpState, request: Request) -> Result<String, ApiError>
 /// Returns the error of a rejected caller, which names the right gate if its token is one of it.
 fn gate_error(state: &HttpState, head: &Parts, reason: &Denied) -> ApiError {
     let error = ApiError::gate(reason);
-    let presented = bearer(head.headers.get_all(header::AUTHORIZATION));
-    let is_ingress = presented.is_some_and(|token| state.tokens.authenticate(token).is_some());
-    if matches!(reason, Denied::BadCredential) && is_ingress { error.with_text(INGRESS_TOKEN) } else { error }
+    let is_ingress = matches!(reason, Denied::BadCredential) && has_ingress_token(state, head);
+    if is_ingress { error.with_text(INGRESS_TOKEN) } else { error }
 }
 
 /// Runs the checks that need no body and no permission.

@@ -39,7 +39,7 @@ async fn serve(state: &HttpState, request: Request) -> Result<Response, IngressE
     let (head, stream) = request.into_parts();
     let entry = limited(state, &head, || admit(&head.method, &head.headers, &state.tokens));
     let entry = entry.map_err(|rejection| match rejection {
-        Rejection::Unauthenticated if has_dashboards_token(state, &head.headers) => {
+        Rejection::Unauthenticated if has_dashboards_token(state, &head) => {
             IngressError::OtherGate(DASHBOARDS_TOKEN)
         }
         rejection => rejection.into(),

@@ -32,7 +32,7 @@ pub(crate) async fn post(State(state): State<HttpState>, request: Request) -> Re
         Ok(entry) => {
             serve(&state, entry, &head, body).await.unwrap_or_else(|(code, text)| reject(code, &text))
         }
-        Err(rejection @ Rejection::Unauthenticated) if has_dashboards_token(&state, &head.headers) => {
+        Err(rejection @ Rejection::Unauthenticated) if has_dashboards_token(&state, &head) => {
             let text = format!("unauthorized: {DASHBOARDS_TOKEN}");
             let error = RpcError::of_protocol(ErrorCode::Unauthorized, text);
             respond::rejected_with(Surface::Mcp, rejection, &mcp::Response::new(Value::Null, Err(error)))
