@@ -79,6 +79,18 @@ fn rerun_after_an_edit_is_no_retry() {
     assert_eq!(diagnose(&again).by_category.retry.count, 1, "the edit itself failed");
 }
 
+#[test]
+fn edit_beside_a_failing_call_comes_after_it() {
+    let test = |at, id| call(at, "bash", "$ make test", id);
+    let edit = [call(1, "edit_file", "edit_file a.py", "e"), result(2, "edit_file", true, "e")];
+    let rerun = [test(8, "b"), result(9, "bash", true, "b")];
+    let failed = result(5, "bash", false, "a");
+    let beside = [&[test(0, "a")], &edit[..], &[failed.clone()], &rerun].concat();
+    assert_eq!(diagnose(&beside).by_category.retry.count, 0);
+    let before = [&edit[..], &[test(3, "a"), failed], &rerun].concat();
+    assert_eq!(diagnose(&before).by_category.retry.count, 1);
+}
+
 /// Neither the outage nor the service's answer for the ended process is the tool's.
 /// A call that ran again has a span.
 #[test]

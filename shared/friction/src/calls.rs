@@ -93,7 +93,7 @@ pub(crate) fn pair<'a>(events: &[Event<'a>], spans: &[Span<'a>]) -> Vec<Call<'a>
 enum Failure {
     /// No edit changes its outcome: the environment failed, or an edit itself did.
     Lasting,
-    /// It may succeed after an edit. The number of edits before it.
+    /// It may succeed after an edit. The number of edits before it began.
     Editable(u64),
 }
 
@@ -101,6 +101,8 @@ struct Pairing<'a> {
     calls: Vec<Call<'a>>,
     /// The span that each call names, for its times.
     named_span: Vec<Option<&'a str>>,
+    /// The number of successful edits before each call. An edit that ran beside a call came too late for it.
+    edits_before: Vec<u64>,
     open: HashMap<Key<'a>, VecDeque<usize>>,
     failed: HashMap<(&'a str, &'a str), Failure>,
     /// Number of successful edits.
@@ -122,6 +124,7 @@ impl<'a> Pairing<'a> {
         Self {
             calls: Vec::new(),
             named_span: Vec::new(),
+            edits_before: Vec::new(),
             open: HashMap::new(),
             failed: HashMap::new(),
             edits: 0,
@@ -154,6 +157,7 @@ impl<'a> Pairing<'a> {
             outcome: None,
         });
         self.named_span.push(id.span);
+        self.edits_before.push(self.edits);
         let nameless = (id == CallKey::default()).then_some(Key::Nameless(tool));
         let keys = [id.call.map(Key::Call), id.span.map(Key::Span), nameless, Some(Key::Tool(tool))];
         for key in keys.into_iter().flatten() {
@@ -182,6 +186,7 @@ impl<'a> Pairing<'a> {
                 outcome: None,
             });
             self.named_span.push(None);
+            self.edits_before.push(self.edits);
             self.calls.len() - 1
         });
         let call = &mut self.calls[position];
@@ -197,7 +202,8 @@ impl<'a> Pairing<'a> {
         let is_edit = EDIT_TOOLS.contains(&call.tool);
         if call.called && !outcome.synthetic && (!outcome.ok || outcome.infra) {
             let is_lasting = outcome.infra || is_edit;
-            let failure = if is_lasting { Failure::Lasting } else { Failure::Editable(self.edits) };
+            let editable = Failure::Editable(self.edits_before[position]);
+            let failure = if is_lasting { Failure::Lasting } else { editable };
             self.failed.insert((call.tool, call.summary), failure);
         } else if outcome.ok && is_edit {
             self.edits += 1;
