@@ -6,7 +6,10 @@ use ars_types::{CHANNEL_NAME_MAX, RUN_ID_MAX, RunStatus, StopMode, THREAD_NAME_M
 use ars_wire::{ErrorCode, ingress};
 use serde_json::{Map, Value, json};
 
-use super::schemas::{Schemas, reference};
+use super::{
+    operation,
+    schemas::{Schemas, reference},
+};
 
 /// Name of the security scheme of the ingress.
 pub(super) const INGRESS: &str = "ingress";
@@ -55,6 +58,7 @@ fn post_request() -> Value {
         ("401", "The bearer is missing, malformed or unknown."),
         ("403", "The token lacks the scope `dispatch`."),
         ("408", "The body did not arrive in time."),
+        ("409", "The answer to the `Idempotency-Key` is no longer kept."),
         ("413", "The body is larger than 1000000 bytes."),
         ("422", "The `Idempotency-Key` was used with another body."),
         ("429", "A limit of the caller is reached. `Retry-After` has the seconds to wait."),
@@ -101,15 +105,21 @@ fn events() -> Value {
 }
 
 fn steer() -> Value {
+    let mut responses = with_errors(
+        &body("The follow-up is queued.", "runs.steer.output"),
+        &[ErrorCode::InvalidInput, ErrorCode::Conflict, ErrorCode::RateLimited, ErrorCode::Internal],
+    );
+    // A refused follow-up has a body like a refused command.
+    for code in [ErrorCode::Forbidden, ErrorCode::Unavailable] {
+        responses[code.http_status().to_string()]["content"]["application/json"] =
+            json!({ "schema": reference(operation::ERROR) });
+    }
     json!({
         "operationId": "runs.steer",
         "summary": "Adds a follow-up to a live run.",
         "tags": ["runs"],
         "requestBody": content("runs.steer.input"),
-        "responses": with_errors(
-            &body("The follow-up is queued.", "runs.steer.output"),
-            &[ErrorCode::InvalidInput, ErrorCode::Conflict, ErrorCode::RateLimited, ErrorCode::Internal],
-        ),
+        "responses": responses,
     })
 }
 

@@ -57,6 +57,19 @@ async fn description_has_every_command() {
 }
 
 #[tokio::test]
+async fn answers_beside_commands_are_complete() {
+    let bot = bot(Set::default(), Set::default()).await;
+    let document = get(&bot, PATH).await.json();
+    let responses = |path: &str| document["paths"][path]["post"]["responses"].clone();
+    assert!(responses("/ingress")["409"].is_object());
+    for status in ["403", "503"] {
+        let content = &responses("/runs/{id}/steer")[status]["content"];
+        let types: Vec<&String> = content.as_object().unwrap().keys().collect();
+        assert_eq!(types, ["text/plain", "application/json"], "{status}");
+    }
+}
+
+#[tokio::test]
 async fn every_reference_resolves() {
     let bot = bot(Set::default(), Set::default()).await;
     let document = get(&bot, PATH).await.json();
