@@ -162,6 +162,7 @@ async fn person_who_may_read_a_run_is_led_to_it() {
     for (path, target) in [
         (page.clone(), live_path(&run)),
         (format!("{page}?tab=changes"), format!("{}&tab=changes", live_path(&run))),
+        (format!("{page}?before=7"), format!("{}&before=7", live_path(&run))),
     ] {
         let led = as_browser(&bot, &path).send().await.unwrap();
         assert_eq!(
@@ -187,10 +188,11 @@ async fn person_who_may_read_a_run_is_led_to_it() {
 async fn unknown_page_is_a_page_for_a_browser() {
     let bot = Bot::start().await;
     for (path, status, part) in [
-        ("/runs/unknown", 404, "Not found"),
+        ("/runs/unknown", 404, "A run may have been removed"),
         ("/nothing/here", 404, "Not found"),
         ("/costs", 503, "this version has no costs pages"),
         ("/residents", 503, "Not available"),
+        ("/residents/acme/app", 503, "Not available"),
     ] {
         let answer = as_browser(&bot, path).send().await.unwrap();
         assert_eq!(answer.status(), status, "{path}");

@@ -46,7 +46,9 @@ pub(crate) async fn page(
 fn with_token(uri: &Uri, run: &RunRef, token: &str) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.append_pair("t", token);
-    query.extend_pairs(params::query(uri, "tab").map(|tab| ("tab", tab)));
+    for name in ["tab", "before"] {
+        query.extend_pairs(params::query(uri, name).map(|value| (name, value)));
+    }
     format!("/runs/{}?{}", run.id, query.finish())
 }
 
