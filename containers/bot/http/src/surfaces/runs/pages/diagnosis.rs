@@ -12,6 +12,8 @@ const MAX_FINDINGS: usize = 200;
 
 /// The verdict on a run that failed without friction.
 const FAILED: &str = "the run failed";
+/// The verdict on a run whose process ended, without friction.
+const INTERRUPTED: &str = "the run was interrupted";
 
 /// The diagnosis.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -56,11 +58,14 @@ impl DiagnosisView {
             return Self { verdict, is_preliminary, ..Self::default() };
         };
         // The diagnosis tells what cost time. It knows no outcome.
-        let ended_early = matches!(outcome, Some(RunStatus::Failed | RunStatus::Interrupted));
-        let (verdict, without_findings) = match (diagnosis.findings.is_empty(), ended_early) {
-            (true, true) => (
+        let (verdict, without_findings) = match (diagnosis.findings.is_empty(), outcome) {
+            (true, Some(RunStatus::Failed)) => (
                 FAILED.to_owned(),
                 "Nothing slowed it before. Its last step or its answer says why it failed.",
+            ),
+            (true, Some(RunStatus::Interrupted)) => (
+                INTERRUPTED.to_owned(),
+                "Nothing slowed it before. Its process ended, and no other continued it.",
             ),
             _ => (verdict, "Nothing slowed this run."),
         };
@@ -129,6 +134,7 @@ mod tests {
         let smooth = serde_json::to_value(smooth).unwrap();
         let verdict = |outcome| DiagnosisView::of(smooth.clone(), outcome).verdict;
         assert_eq!(verdict(Some(RunStatus::Failed)), FAILED);
+        assert_eq!(verdict(Some(RunStatus::Interrupted)), INTERRUPTED);
         for outcome in [None, Some(RunStatus::Completed), Some(RunStatus::StoppedSoft)] {
             assert_eq!(verdict(outcome), "no friction detected", "{outcome:?}");
         }
