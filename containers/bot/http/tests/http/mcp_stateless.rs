@@ -230,6 +230,8 @@ async fn dispatch_without_tasks_waits_for_the_reply() {
     assert_eq!((&called["content"][0]["text"], &called["isError"]), (&json!("forty-two"), &json!(false)));
     let (_, called) = tool(&bot, "good", plain(), "dispatch", json!({"text": "no line left"})).await;
     assert_eq!((&called["resultType"], &called["isError"]), (&json!("complete"), &json!(true)), "{called}");
+    let (_, rejected) = tool(&bot, "good", plain(), "dispatch", json!({"text": "agent:nobody hello"})).await;
+    assert_eq!(rejected["isError"], json!(true), "{rejected}");
 }
 
 #[tokio::test]

@@ -110,7 +110,10 @@ fn of_command(success: &Success) -> CallToolResult {
 
 fn of_reply(reply: Reply) -> CallToolResult {
     let status = reply.run.map(|run| run.status);
-    of_answer(reply.reply, matches!(status, Some(RunStatus::Failed | RunStatus::Interrupted)))
+    // A code is that of a request that dispatch rejected, or of a command that failed.
+    let has_failed =
+        reply.code.is_some() || matches!(status, Some(RunStatus::Failed | RunStatus::Interrupted));
+    of_answer(reply.reply, has_failed)
 }
 
 /// Returns the result with the answer of a run.
