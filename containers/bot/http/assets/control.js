@@ -9,7 +9,7 @@ const NOTES = {
   503: "The service is not available right now. Try again.",
 };
 
-/** Shows the control. `stopping` is called when a stop was accepted, `sending` with a message: it returns what undoes it. */
+/** Shows the control. `stopping` is called when a stop was accepted, `sending` with a message. */
 export function offerControl(bar, { stopping, sending }) {
   const note = bar.querySelector("#action-note");
   const form = bar.querySelector("#steer");
@@ -46,8 +46,9 @@ export function offerControl(bar, { stopping, sending }) {
     if (!text) return;
     note.textContent = "";
     field.value = "";
-    const undo = sending(text);
+    const { accept, undo } = sending(text);
     if (await post(note, "steer", {}, { text })) {
+      accept();
       note.textContent = "The agent reads the message after its current step.";
     } else {
       undo();

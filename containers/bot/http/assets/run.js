@@ -30,19 +30,23 @@ const CONNECTION = {
 let lastSeq = earlierBefore === null ? 0 : earlierBefore - 1;
 let finishedAt = null;
 
-const queued = new Queued(document.getElementById("queued"), document.getElementById("transcript"));
+/** An earlier part of a run shows nothing of what became of messages. */
+const queued = isEarlier ? null : new Queued(document.getElementById("queued"), document.getElementById("transcript"), published);
 const slices = new Slices(apply, keepAtEnd);
 localTimes(document);
 show();
 
 function apply(event) {
   transcript.apply(event);
-  queued.apply(event);
+  queued?.apply(event);
 }
 
 async function show() {
   if (request !== null) transcript.request(request);
-  if (earlierBefore !== null) transcript.offerEarlier(earlierBefore, loadEarlier);
+  if (earlierBefore !== null) {
+    transcript.offerEarlier(earlierBefore, loadEarlier);
+    queued?.missed(earlierBefore - 1);
+  }
   // A finished run begins with its answer, however many steps are shown after it.
   const answer = !isLive && events.find((event) => event.type === "answer");
   if (answer) transcript.answer(answer.raw ?? answer.text);
@@ -51,7 +55,7 @@ async function show() {
   if (isLive) return follow();
   await slices.drained();
   transcript.end();
-  if (!isEarlier) queued.end(root.dataset.status);
+  queued?.end(root.dataset.status);
 }
 
 /** Queues an event, with a note if events are missing before it. */
@@ -65,7 +69,7 @@ function queue(event, into) {
 
 function gap(from, to) {
   const number = to - from + 1;
-  return { type: "replay_note", summary: `${number} ${number === 1 ? "event is" : "events are"} not kept here` };
+  return { type: "replay_note", summary: `${number} ${number === 1 ? "event is" : "events are"} not kept here`, missedTo: to };
 }
 
 /** Loads one page of the events before a seq and shows it. Returns the seq before which there are more, or null. */
@@ -103,10 +107,10 @@ function follow() {
   if (bar) offerControl(bar, { stopping: () => showStatus("stopping"), sending });
 }
 
-/** Shows a message as queued. Returns what removes it again. */
+/** Shows a message as queued. Returns what keeps it once it is accepted, and what removes it again. */
 function sending(text) {
   const message = queued.add(text, lastSeq);
-  return () => queued.drop(message);
+  return { accept: () => queued.accept(message), undo: () => queued.drop(message) };
 }
 
 /** Opens the stream after the last shown event. */

@@ -99,6 +99,7 @@ fn people() -> Vec<Route> {
         read(session::SIGN_IN, session::form),
         write(session::SIGN_IN, session::submit),
         read(session::STYLE, session::style),
+        read(session::SCRIPT, session::script),
         write(session::SIGN_OUT, session::leave),
     ]
 }

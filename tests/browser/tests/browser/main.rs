@@ -11,6 +11,7 @@ mod markdown;
 mod memory_residents;
 mod pictures;
 mod play;
+mod queued;
 mod residents;
 mod smooth;
 #[expect(dead_code, reason = "the tests of the HTTP surface use the rest of it")]
@@ -199,29 +200,6 @@ async fn a_run_is_stopped_from_its_page() {
         run.finish(RunStatus::StoppedHard);
         browser.wait("document.getElementById('status').textContent === 'Stopped hard'").await;
         assert_eq!(browser.console().await, Vec::<String>::new());
-    })
-    .await;
-}
-
-/// The registry's run has no driver, so nothing reads the message.
-#[tokio::test(flavor = "multi_thread")]
-async fn unread_message_is_listed_after_a_stop() {
-    with_browser(async |browser| {
-        let bot = Bot::start().await;
-        let run = bot.run("long", "scripted/m");
-        browser.open(&bot.url(&live_path(&run))).await;
-        browser.wait("!document.getElementById('bar').hidden").await;
-        let kept = json!([{"text": "and the tests", "after": 0}]).to_string();
-        browser.eval(&format!("sessionStorage.setItem('queued ' + location.pathname, `{kept}`)")).await;
-        browser.open(&bot.url(&live_path(&run))).await;
-        browser.wait("document.querySelector('#queued li')").await;
-        run.finish(RunStatus::StoppedHard);
-        browser.wait("document.querySelector('.unread li')").await;
-        let unread = browser.text(".unread li").await;
-        assert!(unread.starts_with("Not read, because the run was stopped"), "{unread}");
-        assert!(unread.ends_with("and the tests"), "{unread}");
-        browser.open(&bot.url(&format!("/runs/{}", run.id()))).await;
-        browser.wait("document.querySelector('.unread li')").await;
     })
     .await;
 }

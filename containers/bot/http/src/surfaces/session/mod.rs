@@ -3,5 +3,5 @@
 mod sign_in;
 mod sign_out;
 
-pub(crate) use sign_in::{SIGN_IN, STYLE, form, refused, style, submit};
+pub(crate) use sign_in::{SCRIPT, SIGN_IN, STYLE, form, refused, script, style, submit};
 pub(crate) use sign_out::{SIGN_OUT, leave};

@@ -28,6 +28,8 @@ use crate::{
 pub(crate) const SIGN_IN: &str = "/runs/sign-in";
 /// The route of its styles: those of the pages are behind the gate.
 pub(crate) const STYLE: &str = "/runs/sign-in/style.css";
+/// The route of its script.
+pub(crate) const SCRIPT: &str = "/runs/sign-in/script.js";
 
 /// The problem of a wrong token in the form.
 const INVALID: &str = "This token is not valid.";
@@ -43,7 +45,7 @@ const MAX_FORM_BYTES: usize = 16_384;
 const MAX_NEXT_CHARS: usize = 2_048;
 /// The policy of the page: as for all pages, but the form may be sent.
 const CSP: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 );
 /// With no referrer at all a browser sends `Origin: null`, which is not the service's own origin.
 const REFERRER_POLICY: HeaderValue = HeaderValue::from_static("same-origin");
@@ -142,6 +144,12 @@ fn too_many(seconds: UnixMillis) -> Response {
 pub(crate) async fn style() -> Response {
     let text = include_str!("../../../assets/style.css");
     respond::with_type(StatusCode::OK, "text/css; charset=utf-8", text)
+}
+
+/// Answers with the script that forgets the messages of the viewer before.
+pub(crate) async fn script() -> Response {
+    let text = include_str!("../../../assets/sign-in.js");
+    respond::with_type(StatusCode::OK, "text/javascript; charset=utf-8", text)
 }
 
 /// Returns the 403 of a page without a credential: the form, which leads back to the page.

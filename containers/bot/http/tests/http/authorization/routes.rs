@@ -166,6 +166,7 @@ const TABLE: &[Row] = &[
     row(READ, "/runs/sign-in", "/runs/sign-in", all(DONE), pages(NO_FORM)),
     row("POST", "/runs/sign-in", "/runs/sign-in", all(NO_SECRET), pages(NO_FORM)),
     row(READ, "/runs/sign-in/style.css", "/runs/sign-in/style.css", all(DONE), open(DONE)),
+    row(READ, "/runs/sign-in/script.js", "/runs/sign-in/script.js", all(DONE), open(DONE)),
     row("POST", "/runs/sign-out", "/runs/sign-out", all(SIGNED_OUT), pages(NO_FORM)),
     row("GET", "/healthz", "/healthz", all(PROBE), open(PROBE)),
     row("POST", "/healthz", "/healthz", all(PROBE), open(PROBE)),
