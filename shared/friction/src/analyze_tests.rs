@@ -85,7 +85,7 @@ fn edit_beside_a_failing_call_comes_after_it() {
     let edit = [call(1, "edit_file", "edit_file a.py", "e"), result(2, "edit_file", true, "e")];
     let rerun = [test(8, "b"), result(9, "bash", true, "b")];
     let failed = result(5, "bash", false, "a");
-    let beside = [&[test(0, "a")], &edit[..], &[failed.clone()], &rerun].concat();
+    let beside = [&[test(0, "a")], &edit[..], std::slice::from_ref(&failed), &rerun].concat();
     assert_eq!(diagnose(&beside).by_category.retry.count, 0);
     let before = [&edit[..], &[test(3, "a"), failed], &rerun].concat();
     assert_eq!(diagnose(&before).by_category.retry.count, 1);

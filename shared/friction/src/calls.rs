@@ -101,7 +101,7 @@ struct Pairing<'a> {
     calls: Vec<Call<'a>>,
     /// The span that each call names, for its times.
     named_span: Vec<Option<&'a str>>,
-    /// The number of successful edits before each call. An edit that ran beside a call came too late for it.
+    /// The number of successful edits before each call began.
     edits_before: Vec<u64>,
     open: HashMap<Key<'a>, VecDeque<usize>>,
     failed: HashMap<(&'a str, &'a str), Failure>,
