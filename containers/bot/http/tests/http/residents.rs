@@ -145,6 +145,17 @@ async fn pages_are_not_cached_and_have_a_policy() {
 }
 
 #[tokio::test]
+async fn person_learns_that_a_repository_has_no_resident() {
+    let bot = with(&fleet(NOW)).await;
+    let (_, plain) = get(&bot, "/residents/acme/none").await;
+    let asked = Client::new().get(bot.url("/residents/acme/none")).header("accept", "text/html");
+    let page = asked.send().await.unwrap();
+    assert_eq!(page.status(), 404);
+    let html = page.text().await.unwrap();
+    assert!(html.contains("name=\"viewport\"") && html.contains(plain.trim()), "{html}");
+}
+
+#[tokio::test]
 async fn feed_reports_a_change_once() {
     let residents = fleet(NOW);
     let bot = with(&residents).await;
