@@ -1,4 +1,4 @@
-//! Messages from a run page that the run has not read: what the tab keeps, what it drops, and what it says at the end.
+//! Messages that a run has not read: what the tab keeps and drops, and what the page says at the end.
 
 use ars_bot_core::settings::Settings;
 use ars_events::EventBody;
@@ -18,7 +18,7 @@ async fn keep(browser: &Browser, messages: &Value) {
     browser.eval(&format!("sessionStorage.setItem('queued ' + location.pathname, {})", json!(kept))).await;
 }
 
-/// Evaluates an expression with a list of queued messages of its own, `queued`, whose events end with number 100.
+/// Evaluates an expression with `queued`, the messages to a run of 100 events.
 async fn with_queued(browser: &Browser, expression: &str) -> Value {
     let program = format!(
         "(async () => {{ const {{Queued}} = await import('/runs/assets/queued.js');

@@ -52,7 +52,7 @@ pub(crate) fn has_dashboards_token(state: &HttpState, head: &Parts) -> bool {
     is_other_gates(state, head, &state.bearers, |token| by_token(Some(token), secret, actor).is_ok())
 }
 
-/// Returns whether a caller whose bearer is not the dashboard's presents a token of the ingress.
+/// Returns whether a caller presents a token of the ingress to the dashboard.
 /// Each other bearer is an attempt at those tokens too. In mode `access` nothing counts bearers, so there is no answer.
 pub(crate) fn has_ingress_token(state: &HttpState, head: &Parts) -> bool {
     matches!(&*state.dashboard, Dashboard::Token { .. })

@@ -82,7 +82,7 @@ async fn service_token_is_admitted_to_commands_alone() {
     }
 }
 
-/// In this mode no bearer is counted, so an answer that named the gate would let anyone try tokens without limit.
+/// In this mode no bearer is counted: an answer that names the gate would let anyone try tokens.
 #[tokio::test]
 async fn bearer_is_not_tried_as_an_ingress_token() {
     let pair = RsaKeyPair::generate(KeySize::Rsa2048).unwrap();

@@ -12,7 +12,7 @@ const MAX_FINDINGS: usize = 200;
 
 /// The verdict on a run that failed without friction.
 const FAILED: &str = "the run failed";
-/// The verdict on a run whose process ended, without friction.
+/// The verdict on a run that ended with its process, without friction.
 const INTERRUPTED: &str = "the run was interrupted";
 
 /// The diagnosis.
