@@ -1,4 +1,4 @@
-//! The commit that passed every stage with a clean tree, in the file `passed` of the cache. Not the stages.
+//! The commit that passed every stage with a clean tree, in a file of the cache. Not the stages.
 
 use std::fs;
 use std::path::Path;

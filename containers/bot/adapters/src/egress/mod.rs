@@ -3,7 +3,8 @@
 //! A run has one `RunEgress`: its rules, counters and refused hosts. While one of its commands runs, a `Gate` serves a
 //! proxy for that command only. Under bubblewrap the listener is made inside the network namespace and handed over
 //! (`enter`, `handover`), by the program that starts the commands of a run once for all of them. Under Landlock it is a
-//! port of the loopback interface with a secret. A gate that fails refuses connections; nothing falls back to another network.
+//! port of the loopback interface with a secret. A gate that fails refuses connections; nothing falls back to another
+//! network.
 
 mod answer;
 mod connections;
