@@ -67,6 +67,13 @@ pub struct ParsedTokens {
     pub skipped: Vec<(usize, TokenFault)>,
 }
 
+impl ParsedTokens {
+    /// Returns whether every token of the value could be read.
+    pub fn is_complete(&self) -> bool {
+        self.fault.is_none() && self.skipped.is_empty()
+    }
+}
+
 impl TokenEntry {
     /// Returns whether the token has exactly this scope. Scopes have no wildcards.
     pub fn has_scope(&self, scope: &str) -> bool {

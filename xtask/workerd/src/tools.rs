@@ -18,6 +18,14 @@ const WASM_BINDGEN: &str = "0.2.130";
 /// Checks dependencies and licences by `deny.toml`.
 const CARGO_DENY: &str = "0.20.2";
 
+/// Settings of cargo that halve the time to build a tool, which then runs for seconds.
+const QUICK_BUILD: [(&str, &str); 4] = [
+    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
+    ("CARGO_PROFILE_RELEASE_LTO", "off"),
+    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
+    ("CARGO_PROFILE_RELEASE_DEBUG", "0"),
+];
+
 /// The target of Workers.
 pub(crate) const WASM_TARGET: &str = "wasm32-unknown-unknown";
 
@@ -91,6 +99,7 @@ fn ensure(cache: &Path, krate: &str, version: &str, binary: &str, progress: Prog
             .arg("--target-dir")
             .arg(cache.join("tools-target"))
             .current_dir(repo_root());
+        QUICK_BUILD.iter().for_each(|(name, value)| _ = install.env(name, value));
         command::run(install, krate, progress)
     };
     // Its own lockfile is what it was released with; where that is not to be had, the newest of everything may do.

@@ -12,6 +12,7 @@ use clap::{
 };
 
 use crate::{
+    build_stamp,
     commands::{Failure, registry},
     error::InvalidArgument,
 };
@@ -85,8 +86,11 @@ pub struct Args {
 }
 
 /// Release and commit.
-static VERSION: LazyLock<String> =
-    LazyLock::new(|| format!("{} ({})", env!("CARGO_PKG_VERSION"), crate::build_stamp::build().commit));
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let commit = &build_stamp::build().commit;
+    let build = if commit == build_stamp::UNKNOWN { "built without a commit" } else { commit };
+    format!("{} ({build})", env!("CARGO_PKG_VERSION"))
+});
 
 static AGENT_HELP: LazyLock<String> =
     LazyLock::new(|| format!("Agent: {} [default: general; coding with --repo]", agents::names()));

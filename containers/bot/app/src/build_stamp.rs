@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::environment::{self, name};
 
 /// The commit of a build without a stamp.
-const UNKNOWN: &str = "unknown";
+pub const UNKNOWN: &str = "unknown";
 /// Longest commit, `-dirty` included, and longest time.
 const LIMIT: usize = 64;
 

@@ -3,7 +3,7 @@
 //! Not here: the folder of working trees that `workspaceDir` names (`tree_folder.rs`), and the threads of `ars ask`.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    fs::{self, DirBuilder, File, OpenOptions},
     io::Write as _,
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::Path,
@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::Context as _;
 
-use crate::commands::Failure;
+use crate::{commands::Failure, lock::exclusive};
 
 /// The file, which has the number of the process.
 const FILE: &str = "serve.lock";
@@ -34,22 +34,17 @@ impl DataDirLock {
         };
         let unusable = || format!("the data directory {place} cannot be used");
         let mut file = opened().with_context(unusable).map_err(Failure::Unavailable)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                // The number is a courtesy.
-                let owner = fs::read_to_string(&path).unwrap_or_default();
-                let owner = owner.trim();
-                let owner = if owner.is_empty() { String::new() } else { format!(" (process {owner})") };
-                return Err(Failure::Conflict(format!(
-                    "the data directory {place} is in use by another `ars serve`{owner}: stop it, or choose another \
-                     one with --data-dir"
-                )));
-            }
-            Err(TryLockError::Error(error)) => {
-                return Err(Failure::Unavailable(anyhow::Error::new(error).context(unusable())));
-            }
-        }
+        let busy = || {
+            // The number is a courtesy.
+            let owner = fs::read_to_string(&path).unwrap_or_default();
+            let owner = owner.trim();
+            let owner = if owner.is_empty() { String::new() } else { format!(" (process {owner})") };
+            format!(
+                "the data directory {place} is in use by another `ars serve`{owner}: stop it, or choose another one \
+                 with --data-dir"
+            )
+        };
+        exclusive(&file, busy, unusable)?;
         let written = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
         written.with_context(unusable).map_err(Failure::Unavailable)?;
         Ok(Self { _file: file })

@@ -17,6 +17,7 @@ mod generation;
 #[cfg(feature = "kill-points")]
 mod kill_points;
 mod listed_model;
+mod lock;
 mod logging;
 mod recorded_channels;
 mod residents;

@@ -4,14 +4,14 @@
 //! and set aside each other's trees in one folder, so one process at a time runs requests in it.
 
 use std::{
-    fs::{DirBuilder, File, TryLockError},
+    fs::{DirBuilder, File},
     os::unix::fs::DirBuilderExt as _,
     path::Path,
 };
 
 use anyhow::Context as _;
 
-use crate::commands::Failure;
+use crate::{commands::Failure, lock::exclusive};
 
 /// The mode of a new folder: this user only.
 const PRIVATE: u32 = 0o700;
@@ -31,16 +31,10 @@ impl TreeFolderLock {
         };
         let opened = opened().with_context(|| format!("workspaceDir: {place} cannot be used"));
         let opened = opened.map_err(Failure::Unavailable)?;
-        match opened.try_lock() {
-            Ok(()) => Ok(Self { _folder: opened }),
-            Err(TryLockError::WouldBlock) => Err(Failure::Conflict(format!(
-                "workspaceDir: another process uses {place}: wait for its end, or name another folder"
-            ))),
-            Err(TryLockError::Error(error)) => {
-                let error =
-                    anyhow::Error::new(error).context(format!("workspaceDir: {place} cannot be locked"));
-                Err(Failure::Unavailable(error))
-            }
-        }
+        let busy = || {
+            format!("workspaceDir: another process uses {place}: wait for its end, or name another folder")
+        };
+        exclusive(&opened, busy, || format!("workspaceDir: {place} cannot be locked"))?;
+        Ok(Self { _folder: opened })
     }
 }

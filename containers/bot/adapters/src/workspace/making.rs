@@ -141,8 +141,12 @@ async fn clone(
         answer = clone_with(git, origin, &access).await?;
     }
     if answer.exit_code != 0 {
-        let words = access.explain(answer.own_words());
-        return Err(WorkspaceError::Clone(format!("{clean} could not be cloned: {words}")));
+        return Err(WorkspaceError::Clone(match is_plain_folder(origin) {
+            true => format!(
+                "{clean} could not be cloned: it is a folder without git: run `git init` in it and commit"
+            ),
+            false => format!("{clean} could not be cloned: {}", access.explain(answer.own_words())),
+        }));
     }
     if clean != *origin {
         // Git stores the clone's address where the agent can read it.
@@ -150,6 +154,12 @@ async fn clone(
         git.run(command, SHORT).await?.succeeded()?;
     }
     Ok(())
+}
+
+/// Returns whether an origin is a folder in which git finds no repository, of which git says that it does not exist.
+fn is_plain_folder(origin: &str) -> bool {
+    let folder = Path::new(origin);
+    folder.is_absolute() && folder.is_dir() && !folder.join(".git").exists() && !folder.join("HEAD").exists()
 }
 
 async fn clone_with(git: &Git<'_>, origin: &str, access: &OriginAccess) -> Result<GitOutput, WorkspaceError> {

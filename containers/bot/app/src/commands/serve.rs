@@ -95,7 +95,7 @@ async fn start(args: Serve) -> Result<Started, Failure> {
     plan.serves = true;
     plan.tokens = Some(Arc::clone(&tokens));
     // Without a token its sender's queued requests would count as those of a removed one, and be dropped.
-    plan.are_tokens_known = parsed.fault.is_none() && parsed.skipped.is_empty();
+    plan.are_tokens_known = parsed.is_complete();
     let mut telemetry = telemetry(&plan)?;
     if let Some(sink) = telemetry.take_span_sink() {
         ars_bot_ports::trace::set_sink(sink);
@@ -250,7 +250,7 @@ fn warn_of_disabled_parts(tokens: &ParsedTokens, plan: &compose::Plan) {
     } else if tokens.map.is_empty() {
         tracing::warn!(variable, "no ingress tokens: the endpoints are disabled");
     }
-    if tokens.fault.is_some() || !tokens.skipped.is_empty() {
+    if !tokens.is_complete() {
         tracing::error!(variable, "runs of other processes wait until every token is readable");
     }
     for repository in missing_origins(&plan.settings) {

@@ -44,6 +44,10 @@ async fn failed_clone_fails_the_run_quoting_git() {
     ended.assert_refused(1, "failed", &["could not be cloned", "does not exist"]);
     assert_eq!(fake.request_count(), 0);
     assert_eq!(machine.record().await["status"], "failed");
+    std::fs::create_dir(&plain).unwrap();
+    let ended =
+        run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--repo", plain.to_str().unwrap()])).await;
+    ended.assert_refused(1, "failed", &["folder without git", "git init"]);
 }
 
 #[tokio::test]

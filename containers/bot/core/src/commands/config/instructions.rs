@@ -82,10 +82,6 @@ impl Command for Instructions {
         Ok(Output { scope, action, instructions: effective.instructions })
     }
 
-    fn terminal(output: &Self::Output) -> String {
-        Self::text(output)
-    }
-
     fn text(output: &Output) -> String {
         let scope = output.scope.as_str();
         let done = match output.action {

@@ -161,10 +161,6 @@ impl Command for List {
         Ok(output)
     }
 
-    fn terminal(output: &Self::Output) -> String {
-        Self::text(output)
-    }
-
     fn text(output: &Records) -> String {
         let mut lines = Vec::new();
         for scope in &output.scopes {

@@ -85,10 +85,6 @@ impl Command for Events {
         Ok(EventsPage { events, next_after_seq, resumed })
     }
 
-    fn terminal(page: &EventsPage) -> String {
-        Self::text(page)
-    }
-
     fn text(page: &EventsPage) -> String {
         let mut lines: Vec<String> = page.events.iter().map(Value::to_string).collect();
         if let Some(seq) = page.next_after_seq {

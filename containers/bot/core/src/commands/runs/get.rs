@@ -35,6 +35,9 @@ pub(in super::super) struct Run {
     /// The run.
     #[serde(flatten)]
     run: RunView,
+    /// The label without a fence, in the answer to whoever asked for the run: it quotes their own request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
     /// The address of its page, if the service knows its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
@@ -70,17 +73,16 @@ impl Command for Get {
                 (run, Some(events.into_iter().map(fence::event).collect()))
             }
         };
+        let is_own = run.summary.user_id == call.viewer.id();
+        let run = RunView::whole(run);
+        let title = run.title().filter(|_| is_own).map(str::to_owned);
         let settings = call.context.settings();
         let url = settings.public_base_url.is_some().then(|| settings.run_url(&id));
-        Ok(Run { run: RunView::whole(run), url, events, now })
+        Ok(Run { run, title, url, events, now })
     }
 
     fn set_now(output: &mut Run, now: i64) {
         output.now = now;
-    }
-
-    fn terminal(output: &Run) -> String {
-        Self::text(output)
     }
 
     /// Returns the facts, and the answer if the events have one.

@@ -221,6 +221,11 @@ impl RunView {
         }
     }
 
+    /// Returns the label without its fence.
+    pub(super) fn title(&self) -> Option<&str> {
+        self.label.as_ref().map(Untrusted::plain)
+    }
+
     /// Returns one line that names no person, place or request: id, agent, status, duration.
     pub(super) fn line(&self, now: i64, id_chars: usize) -> String {
         let id = short_id::of(&self.id, id_chars);
@@ -247,7 +252,7 @@ impl RunView {
     pub(super) fn facts(&self, now: i64) -> Vec<(&'static str, String)> {
         let facts = [
             ("run", Some(self.id.to_string())),
-            ("title", self.label.as_ref().map(|label| label.plain().to_owned())),
+            ("title", self.title().map(str::to_owned)),
             ("agent", self.agent.clone()),
             ("model", self.model.clone()),
             ("repository", self.repo.clone()),

@@ -222,6 +222,9 @@ async fn stored_run_is_read_with_its_events() {
     let desk = seeded(1);
     let run = desk.output(&member(), "runs.get", json!({ "id": "r00" })).await;
     assert!(run["label"].as_str().unwrap().contains("\ncanary-label\n"), "{run}");
+    assert_eq!(run.get("title"), None, "another caller asked for it");
+    desk.runs.seed("own", 1_000_001, |record| record["userId"] = json!("access:ops"));
+    assert_eq!(desk.output(&member(), "runs.get", json!({ "id": "own" })).await["title"], "canary-label");
     assert_eq!((run.get("events"), &run["diagnosis"]["verdict"]), (None, &json!("no friction detected")));
     let whole = desk.output(&member(), "runs.get", json!({ "id": "r00", "include": "messages" })).await;
     assert_eq!(whole["events"].as_array().unwrap().len(), 2);
