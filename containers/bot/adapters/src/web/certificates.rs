@@ -2,7 +2,7 @@
 //!
 //! The operator names the proxy, so its address is not guarded.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use ars_auth::access::Proxy;
 use ars_bot_ports::{Certificates, WebError};
@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use reqwest::Client;
 
 use super::{body, client, failure::failure};
-use crate::error::WebSetupError;
+use crate::{error::WebSetupError, upstream::UpstreamProxy};
 
 /// Time for a fetch of the keys.
 const KEYS_TIMEOUT: Duration = Duration::from_secs(5);
@@ -24,13 +24,14 @@ pub struct TeamCertificates {
 }
 
 impl TeamCertificates {
-    /// Returns the source for a proxy.
-    pub fn new(proxy: &Proxy) -> Result<Self, WebSetupError> {
-        Self::at(proxy.certificates())
+    /// Returns the source for an access proxy, behind the proxy of the service.
+    pub fn new(proxy: &Proxy, upstream: &Arc<UpstreamProxy>) -> Result<Self, WebSetupError> {
+        Self::at(proxy.certificates(), upstream)
     }
 
-    pub(super) fn at(url: String) -> Result<Self, WebSetupError> {
-        let client = client::built(client::client().timeout(KEYS_TIMEOUT))?;
+    pub(super) fn at(url: String, upstream: &Arc<UpstreamProxy>) -> Result<Self, WebSetupError> {
+        let builder = client::with_proxy(client::client(), upstream).timeout(KEYS_TIMEOUT);
+        let client = client::built(builder)?;
         Ok(Self { client, url })
     }
 }

@@ -82,7 +82,7 @@ pub(crate) fn proxied(upstream: &Arc<UpstreamProxy>) -> ClientBuilder {
     with_proxy(client(), upstream).dns_resolver(Arc::new(resolver))
 }
 
-fn with_proxy(builder: ClientBuilder, upstream: &Arc<UpstreamProxy>) -> ClientBuilder {
+pub(super) fn with_proxy(builder: ClientBuilder, upstream: &Arc<UpstreamProxy>) -> ClientBuilder {
     let upstream = Arc::clone(upstream);
     builder.proxy(Proxy::custom(move |url| upstream.address_of(url)))
 }

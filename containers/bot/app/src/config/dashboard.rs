@@ -11,7 +11,7 @@ use ars_bot_http::{Access, Dashboard as Gate};
 use serde::Deserialize;
 
 use super::ConfigError;
-use crate::environment::name;
+use crate::environment::{self, name};
 
 /// The default variable of the secret of mode `token`.
 pub const DASHBOARD_TOKEN: &str = "DASHBOARD_TOKEN";
@@ -113,7 +113,7 @@ fn access(team_domain: &str, audience: &str) -> Result<Gate, ConfigError> {
         let problem = format!("{ACCESS_TEAM_DOMAIN} must be a host name, and {ACCESS_AUD} one word");
         return invalid(&problem);
     };
-    let Ok(certificates) = TeamCertificates::new(&proxy) else {
+    let Ok(certificates) = TeamCertificates::new(&proxy, &environment::upstream()) else {
         return invalid("the HTTP client for the keys of the access proxy cannot be set up");
     };
     Ok(Gate::Access(Arc::new(Access::new(proxy, Arc::new(certificates)))))

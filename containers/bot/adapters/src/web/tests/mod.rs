@@ -1,6 +1,7 @@
 //! Tests of the adapter against servers on this machine, which only a test's guard admits.
 
 mod bodies;
+mod certificates;
 mod guard;
 mod search;
 
