@@ -23,6 +23,8 @@ async fn complete_installation_exits_0() {
     for check in ["configuration", "keys", "model", "store", "ingress", "git"] {
         assert_eq!(found[check]["state"], "ok", "{check}: {}", ended.stdout);
     }
+    let short = found["secrets"]["detail"].as_str().unwrap();
+    assert!(short.starts_with("SERVICE_INGRESS_TOKENS has a secret of fewer than 20 characters"), "{short}");
     // Commands run confined here, and reach their proxy. Only bubblewrap leaves no gap.
     let detail = found["sandbox"]["detail"].as_str().unwrap();
     assert!(detail.contains("network proxy") && !detail.contains("refused"), "{detail}");

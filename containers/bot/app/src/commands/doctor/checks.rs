@@ -23,6 +23,7 @@ use crate::{
     code_host::CodeHostConfig,
     compose::{Plan, missing_origins},
     config::HistoryStore,
+    secret_length::{self, MIN_SECRET_CHARS},
     stores::Kept,
 };
 
@@ -237,6 +238,16 @@ pub(super) fn ingress(tokens: &ParsedTokens) -> Finding {
         }
         None => Finding::ok(CHECK, "tokens are set"),
     }
+}
+
+/// Names the variable with a secret that `ars serve` accepts on the loopback interface only.
+pub(super) fn secrets(tokens: &ParsedTokens, plan: &Plan) -> Option<Finding> {
+    let variable = secret_length::first_short(tokens.map.secrets(), plan)?;
+    let detail = format!(
+        "{variable} has a secret of fewer than {MIN_SECRET_CHARS} characters: `ars serve` accepts it on the loopback \
+         interface only"
+    );
+    Some(Finding::warning("secrets", detail, secret_length::MEND))
 }
 
 /// Checks that the service finds its git.

@@ -41,6 +41,7 @@ pub async fn run(args: Doctor) -> Result<ExitCode, Failure> {
             findings.push(checks::code_host(plan.code_host.as_ref()).await);
             findings.push(checks::store(&plan, args.state_url).await);
             findings.extend(checks::repositories(&plan.settings));
+            findings.extend(checks::secrets(&tokens, &plan));
             findings.extend(plan.tree_folder.as_deref().map(checks::tree_folder));
         }
         Err(failure) => {
