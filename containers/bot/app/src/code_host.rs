@@ -1,6 +1,6 @@
 //! The code host of the environment: an app's key, or a plain token.
 //!
-//! Not here: the permissions that the app needs (docs/github.md).
+//! Not here: the permissions that the app needs (docs/guide/github.md).
 
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::environment::name;
 
-/// Prefix of the secrets that are meant for documents (docs/deploy.md).
+/// Prefix of the secrets that are meant for documents (docs/guide/cloudflare.md).
 const OWN_SECRETS: &str = "ARS_SECRET_";
 /// The variables with the headers of exported spans.
 const SPAN_HEADERS: [&str; 2] = ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];

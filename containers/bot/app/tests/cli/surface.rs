@@ -32,7 +32,7 @@ async fn help_readme_and_reference_name_the_same_variables() {
         variables_in(between(&text, head, "\n\n"))
     };
     let told = variables_in(between(&help, "Environment", "Exit codes"));
-    assert_eq!(table("README.md", "| Variable | |"), told);
+    assert_eq!(table("docs/guide/configure.md", "| Variable | |"), told);
     let mut listed = table("docs/reference/environment.md", "| Variable | Use |");
     listed.retain(|name| !["ARS_BUILD_STAMP", "XDG_DATA_HOME"].contains(&name.as_str()));
     assert_eq!(listed, told);

@@ -112,7 +112,7 @@ pub(super) async fn model(plan: &Plan) -> Finding {
 /// Asks the code host for the service's account and its repositories.
 pub(super) async fn code_host(config: Option<&CodeHostConfig>) -> Finding {
     const CHECK: &str = "code-host";
-    const MEND: &str = "docs/github.md lists the app's permissions and variables";
+    const MEND: &str = "docs/guide/github.md lists the app's permissions and variables";
     let Some(config) = config else {
         return Finding::ok(CHECK, "not configured: no pull request, review or issue is posted");
     };
