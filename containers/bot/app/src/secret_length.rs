@@ -79,7 +79,7 @@ mod tests {
             match accept(address, Some("A_TOKEN".to_owned())) {
                 Ok(()) => assert!(is_accepted, "{address}"),
                 Err(Failure::InvalidInput(text)) => {
-                    assert!(!is_accepted && text.contains("A_TOKEN"), "{text}")
+                    assert!(!is_accepted && text.contains("A_TOKEN"), "{text}");
                 }
                 Err(_) => panic!("{address}"),
             }
