@@ -30,7 +30,11 @@ fn static_binary(package: &str, progress: Progress<'_>) -> Result<PathBuf> {
     debian::ensure_packages(&debian::IMAGE, progress)?;
     ensure_target(MUSL_TARGET, progress)?;
     let mut build = cargo("build");
-    build.args(["--package", package, "--bin", package, "--profile", PROFILE, "--target", MUSL_TARGET]);
+    // Both at once: alone, each has other features of the same crates.
+    for package in [BOT, SANDBOXD] {
+        build.args(["--package", package, "--bin", package]);
+    }
+    build.args(["--profile", PROFILE, "--target", MUSL_TARGET]);
     build.current_dir(repo_root());
     run_tool(build, "cargo", progress)?;
     Ok(target_dir(&repo_root())?.join(MUSL_TARGET).join(PROFILE).join(package))
