@@ -2,7 +2,7 @@
 //!
 //! Not here: the signature and the fetch of the keys (the bot's gate).
 
-use ars_types::UnixMillis;
+use ars_types::{Platform, UnixMillis};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Map, Value};
 
@@ -12,10 +12,8 @@ use crate::{Actor, Denied, Grants};
 const ALGORITHM: &str = "RS256";
 /// Seconds that `nbf` and `iat` may lie ahead of this clock.
 const MAX_AHEAD_S: u32 = 60;
-/// Prefix of the actors behind the proxy.
-const PERSON: &str = "access:";
-/// Prefix of machines, after [`PERSON`].
-const SERVICE: &str = "svc:";
+/// Prefix of the names of machines behind the proxy.
+pub(crate) const SERVICE: &str = "svc:";
 /// Longest actor id.
 const MAX_ACTOR_CHARS: usize = 128;
 
@@ -154,7 +152,7 @@ impl<'t> Assertion<'t> {
     /// A subject is a person; a machine has an empty subject and a common name.
     fn named(&self) -> Option<Identity> {
         let is_name = |name: &&str| {
-            let length = PERSON.len() + SERVICE.len() + name.chars().count();
+            let length = Platform::Access.id(SERVICE).len() + name.chars().count();
             !name.is_empty()
                 && length <= MAX_ACTOR_CHARS
                 && !name.chars().any(|c| c.is_control() || c.is_whitespace())
@@ -186,8 +184,10 @@ impl Identity {
     /// Returns the actor. A machine has no grants but those of its entry in the configuration.
     pub fn actor(&self) -> Actor {
         match self {
-            Self::Person(subject) => Actor::browser(&format!("{PERSON}{subject}")),
-            Self::Service(name) => Actor::new(format!("{PERSON}{SERVICE}{name}"), Grants::default()),
+            Self::Person(subject) => Actor::browser(&Platform::Access.id(subject)),
+            Self::Service(name) => {
+                Actor::new(Platform::Access.id(format_args!("{SERVICE}{name}")), Grants::default())
+            }
         }
     }
 }

@@ -4,7 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::TokenDigest;
+use ars_types::{ActorClass, Platform};
+
+use crate::{TokenDigest, access};
 
 /// Grant of all agents.
 pub(crate) const EVERY_AGENT: &str = "agent:run:*";
@@ -22,19 +24,6 @@ pub struct Actor {
     pub principal: Option<String>,
     /// The ingress token that the actor presented.
     pub token: Option<TokenDigest>,
-}
-
-/// Kind of an actor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A person.
-    User,
-    /// A machine with a token.
-    Service,
-    /// A schedule that fires.
-    Schedule,
-    /// An agent that acts for another actor.
-    Agent,
 }
 
 /// Grants. An absent axis is empty.
@@ -67,21 +56,18 @@ pub enum Ingress {
 }
 
 impl Ingress {
-    /// Returns the prefix of actor ids, channels and threads.
-    pub fn as_str(self) -> &'static str {
+    /// Returns the platform of its actor ids, channels and threads.
+    pub const fn platform(self) -> Platform {
         match self {
-            Self::Http => "http",
-            Self::Mcp => "mcp",
+            Self::Http => Platform::Http,
+            Self::Mcp => Platform::Mcp,
         }
     }
 
     /// Returns the ingress of a token's holder.
     pub(crate) fn of_actor(id: &str) -> Option<Self> {
-        match id.split_once(':')? {
-            ("http", _) => Some(Self::Http),
-            ("mcp", _) => Some(Self::Mcp),
-            _ => None,
-        }
+        let (platform, _) = Platform::split(id)?;
+        [Self::Http, Self::Mcp].into_iter().find(|ingress| ingress.platform() == platform)
     }
 }
 
@@ -91,15 +77,11 @@ impl Actor {
         Self { id: id.into(), grants, principal: None, token: None }
     }
 
-    /// Returns the kind of actor according to its id, or `None` for an id of no surface.
-    pub fn kind(&self) -> Option<Kind> {
-        match self.id.split_once(':')? {
-            ("access", name) if name.starts_with("svc:") => Some(Kind::Service),
-            ("slack" | "access" | "cli", _) => Some(Kind::User),
-            ("http" | "mcp", _) => Some(Kind::Service),
-            ("schedule", _) => Some(Kind::Schedule),
-            ("agent", _) => Some(Kind::Agent),
-            _ => None,
+    /// Returns the class according to its id, or `None` for an id of no platform.
+    pub fn class(&self) -> Option<ActorClass> {
+        match Platform::split(&self.id)? {
+            (Platform::Access, name) if name.starts_with(access::SERVICE) => Some(ActorClass::Service),
+            (platform, _) => platform.rules().actors,
         }
     }
 
@@ -241,21 +223,22 @@ mod tests {
     }
 
     #[test]
-    fn kind_is_derived_from_the_id() {
-        for (id, kind) in [
-            ("slack:U1", Some(Kind::User)),
-            ("access:ann", Some(Kind::User)),
-            ("access:svc:ci", Some(Kind::Service)),
-            ("cli:local", Some(Kind::User)),
-            ("http:ann", Some(Kind::Service)),
-            ("mcp:ann", Some(Kind::Service)),
-            ("schedule:nightly", Some(Kind::Schedule)),
-            ("agent:coding", Some(Kind::Agent)),
+    fn class_is_derived_from_the_id() {
+        for (id, class) in [
+            ("slack:U1", Some(ActorClass::User)),
+            ("access:ann", Some(ActorClass::User)),
+            ("access:svc:ci", Some(ActorClass::Service)),
+            ("cli:local", Some(ActorClass::User)),
+            ("http:ann", Some(ActorClass::Service)),
+            ("mcp:ann", Some(ActorClass::Service)),
+            ("schedule:nightly", Some(ActorClass::Schedule)),
+            ("agent:coding", Some(ActorClass::Agent)),
+            ("github:ann", None),
             ("telegram:ann", None),
             ("slack", None),
             ("", None),
         ] {
-            assert_eq!(Actor::new(id, Grants::default()).kind(), kind, "{id}");
+            assert_eq!(Actor::new(id, Grants::default()).class(), class, "{id}");
         }
     }
 }

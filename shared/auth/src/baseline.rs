@@ -2,28 +2,27 @@
 //!
 //! Not here: configured grants (`grants.rs`).
 
+use ars_types::{CLI_LOCAL, Platform};
+
 use crate::{Actor, Grants, Ingress, Set, TokenEntry, policy::GROUPS};
 
 impl Actor {
     /// Returns the holder of an ingress token.
     /// Its scopes are its grants, and it sees only its pinned channel.
     pub fn service(ingress: Ingress, entry: &TokenEntry) -> Self {
-        let platform = ingress.as_str();
-        let channel = entry.channel.iter().map(|channel| format!("{platform}:{channel}"));
+        let platform = ingress.platform();
+        let channel = entry.channel.iter().map(|channel| platform.id(channel));
         let grants = Grants {
             actions: Set::of(&entry.scopes),
             channels: Set::Only(channel.collect()),
             repos: Set::default(),
         };
-        Self {
-            token: Some(entry.digest.clone()),
-            ..Self::new(format!("{platform}:{}", entry.subject), grants)
-        }
+        Self { token: Some(entry.digest.clone()), ..Self::new(platform.id(&entry.subject), grants) }
     }
 
     /// Returns the user of the local command line, with all grants.
     pub fn cli_local() -> Self {
-        Self::new("cli:local", Grants::everything())
+        Self::new(CLI_LOCAL, Grants::everything())
     }
 
     /// Returns a dashboard session. It may read every command group, and sees public runs and its own.
@@ -35,7 +34,7 @@ impl Actor {
     /// Returns an agent acting for a principal. It has the intersection of both grants.
     pub fn agent(name: &str, own: &Grants, principal: &Actor) -> Self {
         Self {
-            id: format!("agent:{name}"),
+            id: Platform::Agent.id(name),
             grants: own.intersection(&principal.grants),
             principal: Some(principal.id.clone()),
             token: None,

@@ -4,6 +4,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use ars_types::Platform;
+
 use crate::{
     Actor, Denied, Secret,
     gate::{self, Credentials, Head, Rules},
@@ -39,7 +41,7 @@ pub fn by_loopback(peer: IpAddr, public_base_url: Option<&str>) -> Result<Actor,
     }
     match public_base_url.map(str::trim).filter(|url| !url.is_empty()) {
         Some(url) if !names_this_machine(url) => Err(Denied::PublicBaseUrl),
-        Some(_) | None => Ok(Actor::browser("access:loopback")),
+        Some(_) | None => Ok(Actor::browser(&Platform::Access.id("loopback"))),
     }
 }
 

@@ -5,44 +5,42 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Actor, EntryFault, Grants, Kind};
+use ars_types::{ActorClass, Grantees, Platform};
 
-/// Namespaces of actor ids in the configuration.
-const NAMESPACES: [&str; 5] = ["slack", "http", "mcp", "access", "schedule"];
-/// Namespaces that can be granted permissions as a whole.
-const WHOLE_NAMESPACES: [&str; 4] = ["slack", "http", "mcp", "access"];
+use crate::{Actor, EntryFault, Grants};
 
 /// Checks the actor of an entry.
 /// `cli:` has all grants and `agent:` those of its principal, so neither can get more.
 pub fn check_entry(actor: &str) -> Result<(), EntryFault> {
-    let (namespace, id) = actor.split_once(':').ok_or(EntryFault::Unknown)?;
-    if !NAMESPACES.contains(&namespace) || id.is_empty() {
+    let (platform, id) = Platform::split(actor).ok_or(EntryFault::Unknown)?;
+    let grantees = platform.rules().grantees;
+    if grantees == Grantees::None || id.is_empty() {
         return Err(EntryFault::Unknown);
     }
     match id {
-        "*" if WHOLE_NAMESPACES.contains(&namespace) => Ok(()),
+        "*" if grantees == Grantees::ActorsAndPlatform => Ok(()),
         id if id.contains('*') => Err(EntryFault::Star),
         _ => Ok(()),
     }
 }
 
-/// Returns the actor with its configured grants, by its own entry and by that of its namespace.
+/// Returns the actor with its configured grants, by its own entry and by that of its platform.
 #[must_use]
 pub fn granted(actor: &Actor, entries: &BTreeMap<String, Grants>) -> Actor {
-    // An id that could be confused with a namespace's entry, or that cannot have an entry, gets no grants.
+    // An id that could be confused with a platform's entry, or that cannot have an entry, gets no grants.
     if check_entry(&actor.id).is_err() || actor.id.ends_with('*') {
         return actor.clone();
     }
     let own = entries.get(&actor.id);
-    if actor.kind() == Some(Kind::Schedule) {
+    if actor.class() == Some(ActorClass::Schedule) {
         let grants = own.unwrap_or(&actor.grants).clone();
         return Actor { grants, ..actor.clone() };
     }
-    let namespace = actor.id.split_once(':').map(|(namespace, _)| namespace);
+    let platform = Platform::split(&actor.id).map(|(platform, _)| platform);
     // `access:*` is for people, not for machines behind the access proxy.
-    let is_machine_of_access = namespace == Some("access") && actor.kind() == Some(Kind::Service);
-    let whole =
-        namespace.filter(|_| !is_machine_of_access).and_then(|name| entries.get(&format!("{name}:*")));
+    let is_machine_of_access =
+        platform == Some(Platform::Access) && actor.class() == Some(ActorClass::Service);
+    let whole = platform.filter(|_| !is_machine_of_access).and_then(|name| entries.get(&name.id('*')));
     own.into_iter().chain(whole).fold(actor.clone(), |actor, extra| actor.with(extra))
 }
 
@@ -73,6 +71,17 @@ mod tests {
         }
         for actor in ["schedule:*", "slack:U*", "http:*a", "access:svc:*", "slack:**"] {
             assert_eq!(check_entry(actor), Err(EntryFault::Star), "{actor}");
+        }
+    }
+
+    #[test]
+    fn faults_name_the_platforms_with_entries() {
+        for platform in Platform::ALL {
+            let grantees = platform.rules().grantees;
+            let names_actors = EntryFault::Unknown.to_string().contains(platform.as_str());
+            let names_star = EntryFault::Star.to_string().contains(&platform.id('`'));
+            assert_eq!(names_actors, grantees != Grantees::None, "{platform}");
+            assert_eq!(names_star, grantees == Grantees::ActorsAndPlatform, "{platform}");
         }
     }
 

@@ -20,7 +20,7 @@ mod surface;
 mod tokens;
 mod viewer;
 
-pub use actor::{Actor, Grants, Ingress, Kind, Set};
+pub use actor::{Actor, Grants, Ingress, Set};
 pub use bearer::{bearer, strict_bearer};
 pub use error::{Denied, EntryFault, Rejection, ShapeFault, TableFault, TokenFault};
 pub use gates::{can_run_agent, can_use_repo, can_write_issues};

@@ -3,7 +3,7 @@
 //! The bot and the edge share this parser. The map has no `Debug` and faults name only the found shape, so no token can
 //! be logged. Not here: the header (`bearer`) and the permissions of a scope (`gates`).
 
-use ars_types::ChannelName;
+use ars_types::{ChannelName, Platform};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -12,9 +12,6 @@ use crate::{Actor, Ingress, Secret, ShapeFault, TokenFault, gate::Credentials};
 
 /// Scope that permits starting runs.
 const DISPATCH: &str = "dispatch";
-
-/// Subjects of keys that are no token's: the deliveries of webhooks.
-const RESERVED_SUBJECTS: [&str; 1] = ["github"];
 
 /// Separates digests of tokens from other digests of the same bytes.
 const DIGEST_DOMAIN: &[u8] = b"ars-ingress-token";
@@ -84,7 +81,7 @@ impl TokenEntry {
     fn parse(token: &Secret, value: &Value) -> Result<Self, TokenFault> {
         let entry = value.as_object().ok_or(TokenFault::Shape)?;
         let subject = entry.get("subject").and_then(non_empty).ok_or(TokenFault::Subject)?;
-        if RESERVED_SUBJECTS.contains(&subject.as_str()) {
+        if Platform::parse(&subject).is_some_and(|platform| platform.rules().is_key_subject) {
             return Err(TokenFault::Subject);
         }
         let parse_channel = |channel: &Value| ChannelName::parse(channel.as_str()?).ok();
@@ -157,7 +154,7 @@ impl TokenMap {
     pub fn sender_now(&self, actor: &str, digest: &TokenDigest, channel: &str) -> Option<Actor> {
         let ingress = Ingress::of_actor(actor)?;
         let is_sender = |entry: &&TokenEntry| {
-            let pinned = entry.channel.as_ref().map(|name| format!("{}:{name}", ingress.as_str()));
+            let pinned = entry.channel.as_ref().map(|name| ingress.platform().id(name));
             entry.digest == *digest
                 && entry.has_scope(DISPATCH)
                 && pinned.is_none_or(|pinned| pinned == channel)

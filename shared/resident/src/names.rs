@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use ars_types::{InvalidName, RepoSlug, RunId, StrictRefName, ThreadKey};
+use ars_types::{InvalidName, Platform, RepoSlug, RunId, StrictRefName, ThreadKey};
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use sha2::{Digest, Sha256};
 
@@ -197,13 +197,10 @@ name!(
     })
 );
 
-/// Namespaces of keys of real threads, which no purge may remove.
-const PRODUCTION_NAMESPACES: [&str; 6] = ["slack:", "http:", "mcp:", "cli:", "github:", "schedule:"];
-
 impl KeyNamespace {
-    /// Returns whether keys of real threads are in the namespace.
+    /// Returns whether keys of real threads are in the namespace, which no purge may remove.
     pub fn is_production(&self) -> bool {
-        PRODUCTION_NAMESPACES.iter().any(|name| self.0.starts_with(name))
+        Platform::split(&self.0).is_some_and(|(platform, _)| platform.rules().channels.is_some())
     }
 }
 
@@ -363,7 +360,7 @@ mod tests {
     #[test]
     fn production_namespaces_are_recognised() {
         assert!(!KeyNamespace::parse("load:").unwrap().is_production());
-        for real in ["http:default", "github:acme", "schedule:"] {
+        for real in ["http:default", "github:acme", "schedule:", "slack:", "mcp:", "cli:"] {
             assert!(KeyNamespace::parse(real).unwrap().is_production(), "{real}");
         }
         for bad in ["", "load", "l", "Load:"] {

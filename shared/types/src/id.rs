@@ -7,7 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
-use crate::{InvalidName, ref_rules};
+use crate::{InvalidName, Platform, ref_rules};
 
 macro_rules! name {
     ($(#[$doc:meta])* $type:ident, $what:literal, $rule:literal, $valid:expr) => {
@@ -199,18 +199,23 @@ pub struct ThreadKey(String);
 
 impl ThreadKey {
     /// Joins the names of a caller. Different names give different keys.
-    pub fn of(platform: &str, channel: &ChannelName, thread: &ThreadName) -> Self {
+    pub fn of(platform: Platform, channel: &ChannelName, thread: &ThreadName) -> Self {
         Self::new(platform, channel.as_str(), thread.as_str())
     }
 
     /// Joins parts that the program chose. A caller's names go through [`Self::of`].
-    pub fn new(platform: &str, channel: &str, thread: &str) -> Self {
+    pub fn new(platform: Platform, channel: &str, thread: &str) -> Self {
         Self(format!("{platform}:{channel}:{thread}"))
     }
 
     /// Returns the key of a thread of the command line, which has no channels.
     pub fn cli(thread: &str) -> Self {
-        Self(format!("cli:{thread}"))
+        Self(Platform::Cli.id(thread))
+    }
+
+    /// Returns the key that stands for a malformed stored key. It has no platform.
+    pub fn unknown() -> Self {
+        Self("unknown::".to_owned())
     }
 
     /// Parses a key. Returns `None` if the platform or what follows it is missing.
@@ -353,7 +358,7 @@ mod tests {
         for channel in channels {
             for thread in parts {
                 pairs += 1;
-                keys.insert(ThreadKey::of("http", &channel, &ThreadName::parse(thread).unwrap()));
+                keys.insert(ThreadKey::of(Platform::Http, &channel, &ThreadName::parse(thread).unwrap()));
             }
         }
         assert_eq!(keys.len(), pairs);

@@ -1,4 +1,4 @@
-//! Validated ids, names and statuses.
+//! Validated ids, names and statuses, and the rules of platforms.
 //!
 //! Not here: JSON bodies (`ars-wire`), events (`ars-events`) and I/O.
 #![forbid(unsafe_code)]
@@ -8,6 +8,7 @@ pub mod visible_to;
 mod error;
 mod id;
 mod model_ref;
+mod platform;
 mod ref_rules;
 mod status;
 
@@ -17,6 +18,9 @@ pub use id::{
     STRICT_REF_MAX, StoreKey, StrictRefName, THREAD_NAME_MAX, ThreadKey, ThreadName,
 };
 pub use model_ref::{Effort, MODEL_MAX, ModelRef};
+pub use platform::{
+    ActorClass, CLI_LOCAL, ChannelRules, ChannelTraits, Grantees, Platform, PlatformRules, ReplyPath,
+};
 pub use ref_rules::is_ref_name;
 pub use status::{Cgroup, RunStatus, SandboxKind, SandboxNetwork, StopMode, TreePlace, Visibility};
 

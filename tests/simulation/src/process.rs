@@ -7,7 +7,7 @@ use ars_bot_adapters::stores::Client;
 use ars_bot_core::{Capabilities, Core, Deps, LedgerDeps, live::LiveStores};
 use ars_bot_ports::{Choices, Clock, IncomingMessage, Randomness};
 use ars_events::Redactor;
-use ars_types::{Generation, ThreadKey, Visibility};
+use ars_types::{Generation, Platform, ThreadKey, Visibility};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -73,7 +73,7 @@ impl Process {
         let message = IncomingMessage {
             actor: Actor::new("http:ann", Grants::default()),
             channel_id: "http:default".into(),
-            thread_key: ThreadKey::new("http", "default", thread),
+            thread_key: ThreadKey::new(Platform::Http, "default", thread),
             visibility: Visibility::Machine,
             text: text.to_owned(),
             received_at: self.life.clock.now(),

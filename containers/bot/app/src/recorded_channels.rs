@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ars_bot_http::CommentChannel;
 use ars_bot_ports::{ChannelIo, Channels, CodeHost, NobodyListens};
+use ars_types::{Platform, ReplyPath};
 use ars_wire::ledger::LiveRun;
 
 /// The channels of runs that the ledger records.
@@ -16,16 +17,16 @@ pub struct RecordedChannels {
     pub pages: Option<String>,
 }
 
-/// Platforms with requesters that read the record.
-const PLATFORMS: [&str; 2] = ["http", "mcp"];
-
 impl Channels for RecordedChannels {
     fn reopen(&self, run: &LiveRun) -> Option<Arc<dyn ChannelIo>> {
-        let platform = run.thread_key.split(':').next()?;
-        if PLATFORMS.contains(&platform) {
-            return Some(Arc::new(NobodyListens));
+        let (platform, _) = Platform::split(&run.thread_key)?;
+        match platform.reply_path() {
+            ReplyPath::None => None,
+            ReplyPath::Record => Some(Arc::new(NobodyListens)),
+            ReplyPath::Conversation => {
+                let host = Arc::clone(self.code_host.as_ref()?);
+                Some(Arc::new(CommentChannel::reopen(run, host, self.pages.clone())?))
+            }
         }
-        let channel = CommentChannel::reopen(run, Arc::clone(self.code_host.as_ref()?), self.pages.clone())?;
-        Some(Arc::new(channel))
     }
 }

@@ -10,7 +10,7 @@ use ars_bot_adapters::{
 use ars_bot_core::{Capabilities, Deps, settings::Settings};
 use ars_bot_ports::{ChannelIo, Choices, HistoryTurn, IncomingMessage, ReplyError};
 use ars_events::Redactor;
-use ars_types::{ThreadKey, Visibility};
+use ars_types::{Platform, ThreadKey, Visibility};
 use async_trait::async_trait;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -73,7 +73,7 @@ fn message() -> IncomingMessage {
     IncomingMessage {
         actor: Asker::new("http:ann", Grants::default()),
         channel_id: "http:default".into(),
-        thread_key: ThreadKey::new("http", "default", "default"),
+        thread_key: ThreadKey::new(Platform::Http, "default", "default"),
         visibility: Visibility::Machine,
         text: "hello".into(),
         received_at: 0,

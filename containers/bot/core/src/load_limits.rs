@@ -1,6 +1,6 @@
 //! The limits of requests and runs (docs/reference/ingress.md#limits).
 
-use ars_auth::Ingress;
+use ars_types::Platform;
 
 /// Default limit of the requests of a caller in a minute.
 const REQUESTS_PER_MINUTE_MAX: u32 = 60;
@@ -65,9 +65,8 @@ impl Default for LoadLimits {
 
 /// Returns the caller that an actor counts as. A token's subject is one caller over HTTP and MCP.
 pub fn caller(actor: &str) -> String {
-    let (http, mcp) = (Ingress::Http.as_str(), Ingress::Mcp.as_str());
-    match actor.strip_prefix(mcp).and_then(|rest| rest.strip_prefix(':')) {
-        Some(subject) => format!("{http}:{subject}"),
+    match Platform::split(actor) {
+        Some((platform, name)) => platform.rules().counts_as.unwrap_or(platform).id(name),
         None => actor.to_owned(),
     }
 }
@@ -80,6 +79,7 @@ mod tests {
     fn subject_is_one_caller_on_both_surfaces() {
         assert_eq!(caller("mcp:ann"), caller("http:ann"));
         assert_ne!(caller("mcp:ann"), caller("access:ann"));
+        assert_eq!(caller("github:ann"), "github:ann");
         assert_eq!(caller("mcpann"), "mcpann");
     }
 }

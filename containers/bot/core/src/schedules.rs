@@ -12,15 +12,13 @@ use std::{
 use ars_auth::{Actor, Grants};
 use ars_bot_ports::{ChannelIo, Choices, HistoryTurn, IncomingMessage, ReplyError, Schedules};
 use ars_schedules::{Action, BOT, Cron, Schedule, due, firing};
-use ars_types::{RunId, RunStatus, ThreadKey, UnixMillis, Visibility};
+use ars_types::{Platform, RunId, RunStatus, ThreadKey, UnixMillis};
 use ars_wire::{ErrorCode, schedules::Firing};
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 use crate::{Core, own_schedules::is_on, work_claims::MAX_WORK_CLAIM_AGE_MS};
 
-/// Platform of threads of firings.
-const PLATFORM: &str = "schedule";
 /// Interval at which due firings are searched.
 const FIRING_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -151,8 +149,8 @@ async fn fire(core: &Core, schedule: &str, command: &str, identity: &str, now: U
         // The entry of the configuration replaces the grants of a schedule.
         actor: Actor::new(identity, Grants::default()),
         channel_id: identity.to_owned(),
-        thread_key: ThreadKey::new(PLATFORM, schedule, &firing::thread(schedule, now)),
-        visibility: Visibility::Machine,
+        thread_key: ThreadKey::new(Platform::Schedule, schedule, &firing::thread(schedule, now)),
+        visibility: Platform::Schedule.visibility(),
         text: command.to_owned(),
         received_at: now,
         choices: Choices::default(),

@@ -139,6 +139,7 @@ impl Drop for Claim {
 
 #[cfg(test)]
 mod tests {
+    use ars_types::Platform;
     use futures::FutureExt as _;
 
     use super::*;
@@ -149,7 +150,7 @@ mod tests {
     #[test]
     fn thread_has_one_live_run() {
         let threads = Threads::default();
-        let thread = ThreadKey::new("http", "default", "default");
+        let thread = ThreadKey::new(Platform::Http, "default", "default");
         let claim = threads.claim(&thread, CODING, 5).ok().unwrap();
         let run = RunId::parse("r1").unwrap();
         claim.set_run(&run);
@@ -158,7 +159,7 @@ mod tests {
         let place = (occupant.repository.as_deref(), occupant.git_ref.as_deref());
         assert_eq!(place, (Some("acme/app"), Some("dev")));
         assert!(threads.occupant(&thread).is_some());
-        assert!(threads.claim(&ThreadKey::new("http", "default", "other"), GENERAL, 9).is_ok());
+        assert!(threads.claim(&ThreadKey::new(Platform::Http, "default", "other"), GENERAL, 9).is_ok());
         drop(claim);
         assert!(threads.occupant(&thread).is_none());
         assert!(threads.claim(&thread, GENERAL, 9).is_ok());
@@ -167,7 +168,7 @@ mod tests {
     #[test]
     fn dropped_claim_frees_the_thread() {
         let threads = Threads::default();
-        let thread = ThreadKey::new("http", "default", "default");
+        let thread = ThreadKey::new(Platform::Http, "default", "default");
         let claim = threads.claim(&thread, CODING, 5).ok().unwrap();
         let occupant = threads.claim(&thread, CODING, 6).err().unwrap();
         assert!(claim.mailbox().close(Closed::Ended).is_empty());

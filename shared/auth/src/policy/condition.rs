@@ -1,10 +1,10 @@
 //! Conditions of a row of the policy table on an actor and a resource.
 
-use ars_types::Visibility;
+use ars_types::{ActorClass, Visibility};
 
 use super::resource::{Attribute, Resource};
 use crate::{
-    Actor, Denied, Kind,
+    Actor, Denied,
     actor::{EVERY_AGENT, ONE_AGENT},
 };
 
@@ -20,7 +20,7 @@ pub enum Condition {
     /// The resource belongs to the actor or its principal.
     Own,
     /// The actor is of this kind.
-    Kind(Kind),
+    Class(ActorClass),
     /// The actor holds the grant named like the action.
     Granted,
     /// The actor holds this grant.
@@ -44,7 +44,7 @@ impl Condition {
             Self::AgentGranted | Self::AgentIs(_) => Some(Attribute::Agent),
             Self::RepoListed => Some(Attribute::Repo),
             Self::Visible(_) => Some(Attribute::Visibility),
-            Self::Always | Self::AllChannels | Self::Kind(_) | Self::Granted | Self::Grant(_) => None,
+            Self::Always | Self::AllChannels | Self::Class(_) | Self::Granted | Self::Grant(_) => None,
         }
     }
 
@@ -59,7 +59,7 @@ impl Condition {
             }
             Self::AllChannels => grants.channels == crate::Set::All,
             Self::Own => resource.user().is_some_and(|user| actor.is(user)),
-            Self::Kind(kind) => actor.kind() == Some(kind),
+            Self::Class(class) => actor.class() == Some(class),
             Self::Granted => grants.actions.contains(action),
             Self::Grant(grant) => grants.actions.contains(grant),
             Self::AgentGranted => resource.agent().is_some_and(|agent| {
@@ -79,7 +79,7 @@ impl Condition {
         match self {
             Self::Member | Self::AllChannels => Denied::NotMember,
             Self::Own => Denied::NotSelf,
-            Self::Kind(_) => Denied::WrongKind,
+            Self::Class(_) => Denied::WrongKind,
             Self::AgentIs(_) => Denied::WrongAgent,
             Self::Visible(_) => Denied::WrongVisibility,
             Self::Always | Self::Granted | Self::Grant(_) | Self::AgentGranted | Self::RepoListed => {

@@ -54,7 +54,7 @@ fn compile(condition: Condition, actor: &Actor, action: &str) -> Filter {
         // Independent of the run, so true for all runs or for none.
         Condition::Always
         | Condition::AllChannels
-        | Condition::Kind(_)
+        | Condition::Class(_)
         | Condition::Granted
         | Condition::Grant(_) => match condition.holds(actor, action, &Resource::Command) {
             true => Filter::All,

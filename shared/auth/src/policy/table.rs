@@ -3,7 +3,7 @@
 //! Conditions, resources and kinds are types, so unknown ones do not compile. [`check`] covers the rest at compile
 //! time.
 
-use ars_types::Visibility;
+use ars_types::{ActorClass, Visibility};
 
 use super::{
     Condition::{
@@ -11,7 +11,7 @@ use super::{
     },
     ResourceKind::{self, Agent, ChannelScope, Command, OrgScope, Repo, RepoScope, Run, UserScope},
 };
-use crate::{Kind, TableFault};
+use crate::TableFault;
 
 /// One row: an actor that meets all conditions may perform any of the actions on such a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub const ROWS: &[Row] = &[
     row(&["runs:write"], Run, &[Granted, Member]),
     row(&["runs:write"], Run, &[Granted, AllChannels]),
     row(COMMANDS, Command, &[Granted]),
-    row(&["config:write"], Command, &[Condition::Kind(Kind::User)]),
+    row(&["config:write"], Command, &[Condition::Class(ActorClass::User)]),
     row(&["config:write"], ChannelScope, &[Granted]),
     row(&["config:write"], UserScope, &[Own]),
     row(&["repo:write"], Repo, &[Granted]),
@@ -54,15 +54,15 @@ pub const ROWS: &[Row] = &[
     row(&["issue:write"], Repo, &[Granted]),
     row(&["agent:run"], Agent, &[AgentGranted]),
     row(&["mcp:write"], ChannelScope, &[Grant("config:write")]),
-    row(&["mcp:write"], ChannelScope, &[Condition::Kind(Kind::Service), Granted]),
+    row(&["mcp:write"], ChannelScope, &[Condition::Class(ActorClass::Service), Granted]),
     row(&["mcp:write"], OrgScope, &[Grant("repo:write")]),
-    row(&["mcp:write"], OrgScope, &[Condition::Kind(Kind::Service), Granted]),
+    row(&["mcp:write"], OrgScope, &[Condition::Class(ActorClass::Service), Granted]),
     row(&["memory:read"], OrgScope, &[Always]),
     row(&["memory:write"], OrgScope, &[Visible(&[Visibility::Public, Visibility::Machine])]),
     row(&["memory:read", "memory:write"], UserScope, &[Own]),
     row(&["memory:read", "memory:write"], ChannelScope, &[Member]),
     row(&["memory:read", "memory:write"], RepoScope, &[RepoListed]),
-    row(&["schedule:fire"], Command, &[Condition::Kind(Kind::Schedule)]),
+    row(&["schedule:fire"], Command, &[Condition::Class(ActorClass::Schedule)]),
 ];
 
 // An invalid table fails the build.

@@ -1,17 +1,17 @@
 //! Visibility of a channel, stamped on a run once at dispatch.
 
-use ars_types::Visibility;
-
-/// Prefix of Slack channel ids.
-const SLACK: &str = "slack:";
+use ars_types::{Platform, Visibility};
 
 /// Returns the stamp of a channel; `looked_up` is the platform's answer, if it was asked.
 /// It can open a Slack channel and no other. Unresolved channels are unknown, which is never treated as public.
 pub fn stamp(channel: &str, looked_up: Option<Visibility>) -> Visibility {
-    if channel.starts_with("http:") || channel.starts_with("mcp:") {
-        return Visibility::Machine;
-    }
-    match channel.strip_prefix(SLACK).unwrap_or(channel).as_bytes() {
+    // Slack names its channels without the platform.
+    let id = match Platform::split(channel) {
+        Some((Platform::Slack, id)) => id,
+        Some((platform, _)) => return platform.visibility(),
+        None => channel,
+    };
+    match id.as_bytes() {
         id if !id.iter().all(u8::is_ascii_alphanumeric) => Visibility::Unknown,
         [b'D', _, ..] => Visibility::Dm,
         [b'G', _, ..] => Visibility::Private,
@@ -40,6 +40,8 @@ mod tests {
             ("C012AB3CD", Some(Private), Unknown),
             ("C012AB3CD", Some(Unknown), Unknown),
             ("cli:local", Some(Public), Unknown),
+            ("github:acme/app", Some(Public), Private),
+            ("telegram:C012AB3CD", Some(Public), Unknown),
             ("Desk:1", None, Unknown),
             ("C", Some(Public), Unknown),
             ("", Some(Public), Unknown),

@@ -4,7 +4,7 @@
 //! applies to it as to every message. Events of bots are ignored, so two of them cannot answer each other forever.
 
 use ars_events::wrap_untrusted;
-use ars_types::{ChannelName, RepoSlug, ThreadKey, ThreadName};
+use ars_types::{ChannelName, Platform, RepoSlug, ThreadKey, ThreadName};
 use serde_json::Value;
 
 use crate::{
@@ -14,8 +14,6 @@ use crate::{
     text::{code_spans, neutral_line},
 };
 
-/// Platform of threads and users.
-const PLATFORM: &str = "github";
 /// User of failed checks. No login has brackets, except those of apps, which are ignored.
 pub const CHECKS_USER: &str = "github:[checks]";
 /// Maximum characters of a login of the host.
@@ -191,14 +189,14 @@ fn build(
     let repository = repository(body)?;
     let channel = ChannelName::parse(repository.as_str()).map_err(|_| Ignored::Malformed)?;
     let thread = ThreadName::parse(number.to_string()).map_err(|_| Ignored::Malformed)?;
-    let thread = ThreadKey::of(PLATFORM, &channel, &thread);
+    let thread = ThreadKey::of(Platform::CodeHost, &channel, &thread);
     let identity = identity.map(|identity| format!("{repository}:{identity}"));
     Ok(Trigger { repository, number, thread, user, kind, text, identity })
 }
 
 /// Returns repository and number of a thread's pull request or issue, if it is one of the host.
 pub fn item_of_thread(thread: &str) -> Option<(RepoSlug, u64)> {
-    let place = thread.strip_prefix(PLATFORM)?.strip_prefix(':')?;
+    let (Platform::CodeHost, place) = Platform::split(thread)? else { return None };
     let (repository, number) = place.rsplit_once(':')?;
     Some((parse_slug(repository)?, number.parse().ok()?))
 }
@@ -215,7 +213,7 @@ fn person(user: &Value) -> Result<String, Ignored> {
     }
     let is_login = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let is_valid = (1..=MAX_LOGIN_CHARS).contains(&login.len()) && login.bytes().all(is_login);
-    is_valid.then(|| format!("{PLATFORM}:{}", login.to_ascii_lowercase())).ok_or(Ignored::Malformed)
+    is_valid.then(|| Platform::CodeHost.id(login.to_ascii_lowercase())).ok_or(Ignored::Malformed)
 }
 
 fn number(value: &Value) -> Result<u64, Ignored> {

@@ -23,7 +23,7 @@ use ars_bot_ports::{
 use ars_codehost::Host;
 use ars_events::Redactor;
 use ars_testkit::github::{FakeGitHub, FakePull};
-use ars_types::{ModelRef, RunId, SandboxKind, StopMode, ThreadKey, UnixMillis, Visibility};
+use ars_types::{ModelRef, Platform, RunId, SandboxKind, StopMode, ThreadKey, UnixMillis, Visibility};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -202,7 +202,7 @@ pub fn message(thread: &str, text: &str) -> IncomingMessage {
     IncomingMessage {
         actor: Actor::new("http:ann", Grants::default()),
         channel_id: "http:default".into(),
-        thread_key: ThreadKey::new("http", "default", thread),
+        thread_key: ThreadKey::new(Platform::Http, "default", thread),
         visibility: Visibility::Machine,
         text: text.into(),
         received_at: 1_800_000_000_000,

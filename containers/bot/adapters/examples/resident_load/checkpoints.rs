@@ -39,7 +39,7 @@ pub async fn checkpoint(residents: &dyn Residents, thread: &str) -> Result<Attac
 
 /// Measures checkpoints of a local tree: the first one, with one changed file, and without a change.
 pub async fn local(trees: &Arc<GitWorkspaces>, origin: &Origin) {
-    let thread = ThreadKey::new("bench", "local", "tree");
+    let thread = ThreadKey::cli("tree");
     let repository = Repository { name: "bench/app".to_owned(), origin: origin.path.display().to_string() };
     let request = WorkspaceRequest {
         repository: Some(&repository),

@@ -51,7 +51,7 @@ async fn exec(answers: &[&'static str], timeout: Duration) -> (Result<Executed, 
         is_released: false,
     };
     let residents = Arc::new(ResidentsClient::over(transport, PROBE_TIMEOUT));
-    let (notes, key) = (Notes::of(Path::new("/nowhere")), ThreadKey::new("test", "c", "t"));
+    let (notes, key) = (Notes::of(Path::new("/nowhere")), ThreadKey::cli("t"));
     let tree = ResidentTree::new(residents, notes, key, note, true);
     let start = Instant::now();
     (tree.exec("true", timeout, &CancellationToken::new()).await, start.elapsed())

@@ -41,7 +41,7 @@ impl Trees {
     async fn open(&self, thread: &str, path: &str) -> Result<Arc<dyn Workspace>, WorkspaceError> {
         let origin = format!("{}/{path}", self.fake.url());
         let repository = Repository { name: "acme/app".to_owned(), origin };
-        let thread = ThreadKey::new("test", "c", thread);
+        let thread = ThreadKey::cli(thread);
         let request = WorkspaceRequest { repository: Some(&repository), ..WorkspaceRequest::of(&thread) };
         self.provider.open(request, &CancellationToken::new()).await
     }

@@ -37,7 +37,7 @@ pub fn git(directory: &Path, arguments: &[&str]) -> String {
 }
 
 pub fn thread(name: &str) -> ThreadKey {
-    ThreadKey::new("test", "c", name)
+    ThreadKey::cli(name)
 }
 
 fn landlock() -> SandboxSettings {

@@ -73,7 +73,7 @@ pub fn git(directory: &Path, arguments: &[&str]) {
 }
 
 pub fn thread(name: &str) -> ThreadKey {
-    ThreadKey::new("test", "c", name)
+    ThreadKey::cli(name)
 }
 
 impl World {

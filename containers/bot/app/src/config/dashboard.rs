@@ -8,6 +8,7 @@ use std::sync::Arc;
 use ars_auth::{Secret, access::Proxy};
 use ars_bot_adapters::web::TeamCertificates;
 use ars_bot_http::{Access, Dashboard as Gate};
+use ars_types::Platform;
 use serde::Deserialize;
 
 use super::ConfigError;
@@ -19,10 +20,8 @@ pub const DASHBOARD_TOKEN: &str = "DASHBOARD_TOKEN";
 pub const ACCESS_TEAM_DOMAIN: &str = "ACCESS_TEAM_DOMAIN";
 /// The variable of the audience of the access proxy's tokens.
 pub const ACCESS_AUD: &str = "ACCESS_AUD";
-/// The prefix of dashboard actors.
-const PLATFORM: &str = "access:";
-/// Longest name after the prefix; an actor's id has at most 128 characters.
-const NAME_LIMIT: usize = 128 - PLATFORM.len();
+/// Maximum characters of an actor's id.
+const MAX_ACTOR_CHARS: usize = 128;
 
 /// `[dashboard]`.
 #[derive(Debug, Default, Deserialize)]
@@ -94,11 +93,12 @@ impl Dashboard {
         let invalid = |problem: &str| Err(ConfigError::invalid("dashboard.token.actor", problem));
         let Some(actor) = &self.token.actor else { return invalid("mode `token` needs an actor") };
         let is_plain = |name: &str| {
-            (1..=NAME_LIMIT).contains(&name.len())
+            !name.is_empty()
+                && actor.len() <= MAX_ACTOR_CHARS
                 && name.chars().all(|c| c.is_ascii_alphanumeric() || ":@._-".contains(c))
         };
-        match actor.strip_prefix(PLATFORM) {
-            Some(name) if is_plain(name) => Ok(actor.clone()),
+        match Platform::split(actor) {
+            Some((Platform::Access, name)) if is_plain(name) => Ok(actor.clone()),
             _ => invalid("must be access:<name>, of letters, digits and :@._-"),
         }
     }

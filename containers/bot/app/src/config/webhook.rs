@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use ars_types::Platform;
 use serde::Deserialize;
 
 use super::ConfigError;
-
-/// Prefix of the machine's own user, who may name any repository.
-const LOCAL: &str = "cli:";
 
 /// `[webhook]`.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -35,9 +33,10 @@ impl Webhook {
 }
 
 fn valid(key: &str, id: &str) -> Result<(), ConfigError> {
+    // The machine's own user can name any repository.
     let is_actor =
-        id.split_once(':').is_some_and(|(platform, name)| !platform.is_empty() && !name.is_empty());
-    if is_actor && !id.starts_with(LOCAL) && !id.contains(char::is_whitespace) {
+        Platform::split(id).is_some_and(|(platform, name)| platform != Platform::Cli && !name.is_empty());
+    if is_actor && !id.contains(char::is_whitespace) {
         return Ok(());
     }
     Err(ConfigError::invalid(key, "must be an actor id such as `http:ann`, and not one of the command line"))
@@ -54,7 +53,7 @@ mod tests {
     #[test]
     fn users_are_actors_of_channels() {
         assert_eq!(parsed("Ann", "http:ann").unwrap(), [("ann".to_owned(), "http:ann".to_owned())].into());
-        for id in ["", "ann", ":ann", "http:", "http:a b", "cli:local"] {
+        for id in ["", "ann", ":ann", "http:", "http:a b", "cli:local", "telegram:ann"] {
             assert!(parsed("ann", id).is_err(), "{id}");
         }
         let both = ["Ann", "ann"].map(|login| (login.to_owned(), "http:ann".to_owned()));

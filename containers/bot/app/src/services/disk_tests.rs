@@ -15,7 +15,7 @@ use ars_bot_adapters::{
 use ars_bot_core::{Capabilities, Deps, settings::Settings};
 use ars_bot_ports::{Repository, WorkspaceProvider as _, WorkspaceRequest};
 use ars_events::Redactor;
-use ars_types::ThreadKey;
+use ars_types::{Platform, ThreadKey};
 
 use super::*;
 use crate::{
@@ -55,7 +55,7 @@ fn origin(folder: &Path) -> Repository {
 
 /// Clones a tree that was used so many hours ago, and returns its place.
 async fn cloned(workspaces: &GitWorkspaces, origin: &Repository, name: &str, hours: u32) -> PathBuf {
-    let thread = ThreadKey::new("http", "default", name);
+    let thread = ThreadKey::new(Platform::Http, "default", name);
     let request = WorkspaceRequest { repository: Some(origin), ..WorkspaceRequest::of(&thread) };
     drop(workspaces.open(request, &CancellationToken::new()).await.unwrap());
     let place = workspaces.tree_of(&thread).parent().unwrap().to_path_buf();

@@ -4,10 +4,7 @@ use ars_auth::{Actor, Ingress, TokenEntry, policy::stamp};
 use ars_bot_ports::IncomingMessage;
 use ars_commands::Surface;
 use ars_events::ActorKind;
-use ars_types::Visibility;
-
-/// The channel of the command line.
-const CLI_CHANNEL: &str = "cli:local";
+use ars_types::{CLI_LOCAL, Platform, Visibility};
 
 /// A caller.
 #[derive(Debug, Clone)]
@@ -34,7 +31,7 @@ pub struct Origin {
 impl Caller {
     /// Returns the user of the command line.
     pub fn cli() -> Self {
-        let origin = Origin { channel: CLI_CHANNEL.to_owned(), visibility: stamp(CLI_CHANNEL, None) };
+        let origin = Origin { channel: CLI_LOCAL.to_owned(), visibility: stamp(CLI_LOCAL, None) };
         Self { surface: Surface::Cli, kind: ActorKind::Cli, actor: Actor::cli_local(), origin: Some(origin) }
     }
 
@@ -45,8 +42,8 @@ impl Caller {
 
     /// Returns the holder of an ingress token that calls a tool. Its channel is the pinned one.
     pub fn mcp(entry: &TokenEntry) -> Self {
-        let channel = entry.channel.as_ref().map(|channel| format!("{}:{channel}", Ingress::Mcp.as_str()));
-        let origin = channel.map(|channel| Origin { channel, visibility: Visibility::Machine });
+        let channel = entry.channel.as_ref().map(|channel| Platform::Mcp.id(channel));
+        let origin = channel.map(|channel| Origin { channel, visibility: Platform::Mcp.visibility() });
         let actor = Actor::service(Ingress::Mcp, entry);
         Self { surface: Surface::Mcp, kind: ActorKind::Mcp, actor, origin }
     }

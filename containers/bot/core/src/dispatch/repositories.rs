@@ -2,12 +2,10 @@
 
 use ars_auth::{Actor, can_use_repo};
 use ars_bot_ports::{Refusal, Repository};
+use ars_types::CLI_LOCAL;
 
 use super::origin;
 use crate::settings::Settings;
-
-/// The machine's own user at the command line. No token map entry can yield this id.
-const LOCAL_USER: &str = "cli:local";
 
 /// Returns the repository of a run. `None` means the thread's own, which passes the gate again.
 pub(super) fn resolve_repository(
@@ -85,7 +83,8 @@ pub(super) fn is_allowed(origin: &str, settings: &Settings) -> bool {
 /// Returns the repository of a path or URL in the request.
 /// Only the machine's own user may name any; others need an allowed prefix. A configured one at its place wins.
 fn direct(origin: &str, actor: &Actor, settings: &Settings) -> Option<Repository> {
-    if actor.id != LOCAL_USER && !is_allowed(origin, settings) {
+    // No entry of the token map can yield this id.
+    if actor.id != CLI_LOCAL && !is_allowed(origin, settings) {
         return None;
     }
     let known = settings.repositories.iter().find(|known| origin::is_same(&known.origin, origin));

@@ -66,8 +66,7 @@ impl Meta {
             model: Some(self.model.to_string()),
             channel_id: self.channel_id.clone(),
             user_id: self.user_id.clone(),
-            thread_key: ThreadKey::from_text(&self.thread_key)
-                .unwrap_or_else(|| ThreadKey::new("unknown", "", "")),
+            thread_key: ThreadKey::from_text(&self.thread_key).unwrap_or_else(ThreadKey::unknown),
             visibility: self.channel_visibility,
             repo: self.repo.clone(),
             received_at: self.received_at,

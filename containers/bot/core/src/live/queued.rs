@@ -211,7 +211,7 @@ impl ChannelIo for WithHistory {
 mod tests {
     use ars_auth::{Actor, Grants};
     use ars_bot_ports::NobodyListens;
-    use ars_types::Visibility;
+    use ars_types::{Platform, Visibility};
     use serde_json::json;
 
     use super::*;
@@ -220,7 +220,7 @@ mod tests {
         IncomingMessage {
             actor: Actor::new("http:ann", Grants::default()),
             channel_id: "http:ops".into(),
-            thread_key: ThreadKey::new("http", "ops", "t1"),
+            thread_key: ThreadKey::new(Platform::Http, "ops", "t1"),
             visibility: Visibility::Machine,
             text: text.into(),
             received_at: 5,

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use ars_agent::Usage;
 use ars_events::{ActorKind, EventBody};
-use ars_types::RunStatus;
+use ars_types::{Platform, RunStatus};
 use serde_json::json;
 
 use super::*;
@@ -35,7 +35,7 @@ fn facts() -> RunFacts {
         model: None,
         channel_id: "http:default".into(),
         user_id: "http:ann".into(),
-        thread_key: ThreadKey::new("http", "default", "default"),
+        thread_key: ThreadKey::new(Platform::Http, "default", "default"),
         visibility: Visibility::Machine,
         repo: None,
         received_at: 900,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use ars_bot_ports::{ChannelIo, HistoryTurn, IncomingMessage, ReplyError};
-use ars_types::{RunId, ThreadKey};
+use ars_types::{Platform, RunId, ThreadKey};
 use async_trait::async_trait;
 use tokio::task::JoinHandle;
 
@@ -71,8 +71,10 @@ async fn drain_ends_despite_new_requests() {
     let (first, running) = under_way(&world, "hello").await;
     let drained = draining(&world).await;
     for thread in ["default", "other", "third"] {
-        let late =
-            IncomingMessage { thread_key: ThreadKey::new("http", "default", thread), ..message("and I") };
+        let late = IncomingMessage {
+            thread_key: ThreadKey::new(Platform::Http, "default", thread),
+            ..message("and I")
+        };
         is_rejected(&world, late).await;
         assert_eq!(world.core.load().in_flight, 1);
     }

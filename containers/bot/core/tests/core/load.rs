@@ -7,7 +7,7 @@ use ars_bot_core::{Capabilities, load_limits::LoadLimits, settings::Settings};
 use ars_bot_ports::{IncomingMessage, StoreErrorKind};
 use ars_events::{Actor as StopActor, ActorKind};
 use ars_runs::RunRecord;
-use ars_types::{RunId, RunStatus, StopMode, ThreadKey};
+use ars_types::{Platform, RunId, RunStatus, StopMode, ThreadKey};
 use tokio::task::JoinHandle;
 
 use crate::support::*;
@@ -26,7 +26,7 @@ fn process(ledger: &Arc<ScriptedLedger>, generation: &str, moves: Vec<Move>) -> 
 fn from(subject: &str, text: &str) -> IncomingMessage {
     IncomingMessage {
         actor: Actor::new(format!("http:{subject}"), Grants::default()),
-        thread_key: ThreadKey::new("http", "default", subject),
+        thread_key: ThreadKey::new(Platform::Http, "default", subject),
         ..message(text)
     }
 }

@@ -11,7 +11,7 @@ use ars_bot_core::{
 };
 use ars_bot_ports::{RunStore, StoreErrorKind};
 use ars_runs::{COST, REFLECTION_COST, RunRecord};
-use ars_types::{ModelRef, RunStatus, ThreadKey};
+use ars_types::{ModelRef, Platform, RunStatus, ThreadKey};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
@@ -207,6 +207,6 @@ fn in_thread(world: &World, thread: &str) -> (Arc<Collector>, JoinHandle<()>) {
     let io = Arc::new(Collector::default());
     let (core, as_io) = (world.core.clone(), Arc::<Collector>::clone(&io));
     let mut message = message("hello");
-    message.thread_key = ThreadKey::new("http", "default", thread);
+    message.thread_key = ThreadKey::new(Platform::Http, "default", thread);
     (io, tokio::spawn(async move { core.dispatch(message, as_io).await }))
 }

@@ -30,7 +30,7 @@ use ars_runs::{
     RunRecord, StoredRun,
     visible_to::{self, Subject},
 };
-use ars_types::{ModelRef, RunId, RunStatus, ThreadKey, UnixMillis, Visibility};
+use ars_types::{ModelRef, Platform, RunId, RunStatus, ThreadKey, UnixMillis, Visibility};
 use ars_wire::{
     Moment,
     health::Build,
@@ -464,7 +464,7 @@ impl Bot {
             model: Some(model.into()),
             channel_id: "http:default".into(),
             user_id: "http:ann".into(),
-            thread_key: ThreadKey::new("http", "default", thread),
+            thread_key: ThreadKey::new(Platform::Http, "default", thread),
             visibility: Visibility::Machine,
             repo: Some("acme/app".into()),
             received_at: self.clock.now(),

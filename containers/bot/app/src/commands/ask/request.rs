@@ -7,7 +7,7 @@ use ars_auth::Actor;
 use ars_bot_core::{Core, commands::catalogue, directives, settings::Settings};
 use ars_bot_ports::{Choices, Clock as _, IncomingMessage, WorkspaceProvider, texts};
 use ars_bot_tools::agents;
-use ars_types::{ModelRef, ThreadKey, ThreadName, Visibility};
+use ars_types::{CLI_LOCAL, ModelRef, Platform, ThreadKey, ThreadName};
 use tokio::io::AsyncReadExt as _;
 
 use crate::{args::Ask, clock::SystemClock, commands::Failure, compose, terminal::tell};
@@ -108,9 +108,9 @@ impl Request {
         }
         Ok(IncomingMessage {
             actor: Actor::cli_local(),
-            channel_id: "cli:local".into(),
+            channel_id: CLI_LOCAL.into(),
             thread_key,
-            visibility: Visibility::Unknown,
+            visibility: Platform::Cli.visibility(),
             text,
             received_at,
             choices: self.choices,

@@ -9,7 +9,7 @@ use ars_bot_core::{
 };
 use ars_bot_ports::{Ledger as _, StoreErrorKind};
 use ars_events::{EventBody, Redactor};
-use ars_types::{Generation, RunId, ThreadKey, Visibility};
+use ars_types::{Generation, Platform, RunId, ThreadKey, Visibility};
 use ars_wire::{Moment, ledger::NewRun};
 use serde_json::Map;
 use tokio::{task::JoinHandle, time::Instant};
@@ -29,7 +29,7 @@ fn facts(thread: &str) -> RunFacts {
         model: None,
         channel_id: "http:default".into(),
         user_id: "http:ann".into(),
-        thread_key: ThreadKey::new("http", "default", thread),
+        thread_key: ThreadKey::new(Platform::Http, "default", thread),
         visibility: Visibility::Machine,
         repo: None,
         received_at: 1,

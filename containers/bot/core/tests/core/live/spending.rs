@@ -56,7 +56,7 @@ async fn left() -> Arc<ScriptedLedger> {
 async fn elsewhere(world: &World) -> String {
     let io: Arc<Collector> = Arc::default();
     let mut message = crate::support::message("hello");
-    message.thread_key = ars_types::ThreadKey::new("http", "default", "other");
+    message.thread_key = ars_types::ThreadKey::new(ars_types::Platform::Http, "default", "other");
     let channel: Arc<Collector> = Arc::clone(&io);
     world.core.dispatch(message, channel).await;
     io.said()[0].clone()

@@ -20,7 +20,7 @@ use ars_events::Redactor;
 use ars_memory::MemoryStore;
 use ars_sql_native::NativeSql;
 use ars_store::Store as _;
-use ars_types::{ModelRef, RunId, StoreKey, ThreadKey, UnixMillis, Visibility};
+use ars_types::{ModelRef, Platform, RunId, StoreKey, ThreadKey, UnixMillis, Visibility};
 use ars_wire::{
     memory::{
         Candidate, ForgetRequest, ForgetResponse, Kind, ListRequest, MemoryRecord, RecordsResponse,
@@ -313,7 +313,7 @@ pub async fn reflect(stores: &Arc<Stores>, ended: &Ended, answer: Answer) -> (Ar
                 taint: &ended.taint,
                 recalled: &ended.recalled,
                 run: &RunId::parse("r-1").unwrap(),
-                thread: &ThreadKey::new("slack", "C1", "1"),
+                thread: &ThreadKey::new(Platform::Slack, "C1", "1"),
             },
             &Free,
         )

@@ -27,7 +27,7 @@ use ars_bot_core::{Capabilities, Core, Deps, history::NoHistory, settings::Setti
 use ars_bot_ports::{Choices, IncomingMessage, *};
 use ars_events::{ActorKind, Redactor};
 use ars_runs::{RunRecord, StoredRun};
-use ars_types::{ModelRef, RunId, RunStatus, StopMode, ThreadKey, UnixMillis, Visibility};
+use ars_types::{ModelRef, Platform, RunId, RunStatus, StopMode, ThreadKey, UnixMillis, Visibility};
 use ars_wire::{
     ErrorCode,
     runs::{EventsPage, ListRequest, ListResponse},
@@ -534,7 +534,7 @@ pub fn message(text: &str) -> IncomingMessage {
     IncomingMessage {
         actor: Actor::new("http:ann", Grants::default()),
         channel_id: "http:default".into(),
-        thread_key: ThreadKey::new("http", "default", "default"),
+        thread_key: ThreadKey::new(Platform::Http, "default", "default"),
         visibility: Visibility::Machine,
         text: text.into(),
         received_at: 1_000_000,

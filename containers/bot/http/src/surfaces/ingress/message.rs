@@ -3,7 +3,7 @@
 use ars_auth::{Actor, Ingress, TokenEntry, TokenMap};
 use ars_bot_ports::{Choices, IncomingMessage};
 use ars_events::InputSource;
-use ars_types::{ChannelName, InvalidName, ThreadKey, ThreadName, UnixMillis, Visibility};
+use ars_types::{ChannelName, InvalidName, ThreadKey, ThreadName, UnixMillis};
 use serde_json::{Map, Value};
 
 /// The fields that a body of `/ingress` and the arguments of the tool `dispatch` share.
@@ -67,17 +67,17 @@ pub(crate) fn message(
     received_at: UnixMillis,
 ) -> IncomingMessage {
     let Address { text, channel, thread } = address;
-    let platform = ingress.as_str();
+    let platform = ingress.platform();
     let channel = entry.channel.clone().or(channel).unwrap_or_default();
     let thread_key = ThreadKey::of(platform, &channel, &thread.unwrap_or_default());
     let actor = Actor::service(ingress, entry);
-    let channel_id = format!("{platform}:{channel}");
+    let channel_id = platform.id(&channel);
     let source = InputSource { url: None, channel: Some(channel_id.clone()), user: Some(actor.id.clone()) };
     IncomingMessage {
         actor,
         channel_id,
         thread_key,
-        visibility: Visibility::Machine,
+        visibility: platform.visibility(),
         text,
         received_at,
         choices: Choices::default(),
@@ -89,6 +89,7 @@ pub(crate) fn message(
 #[cfg(test)]
 mod tests {
     use ars_auth::TokenDigest;
+    use ars_types::Visibility;
 
     use super::*;
 

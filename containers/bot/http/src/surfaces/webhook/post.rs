@@ -9,7 +9,7 @@ use ars_codehost::{
     webhook::{Attempt, Bot, Delivery, Trigger, TriggerKind, ended_pull_request, is_signed, trigger},
 };
 use ars_events::InputSource;
-use ars_types::{RepoSlug, Visibility};
+use ars_types::{Platform, RepoSlug};
 use ars_wire::idempotency::IdempotencyKey;
 use aws_lc_rs::digest;
 use axum::{
@@ -32,8 +32,8 @@ use crate::{
     state::HttpState,
 };
 
-/// Subject of the idempotency keys of deliveries, which no token has, and platform of channels.
-const PLATFORM: &str = "github";
+/// Platform of channels, and subject of the deliveries' idempotency keys, which no token has.
+const PLATFORM: Platform = Platform::CodeHost;
 /// Time after which a delivery is answered without its run, because the host waits for 10 s.
 const WEBHOOK_ANSWER_LIMIT: Duration = Duration::from_secs(8);
 /// The agent that mends failed checks.
@@ -131,7 +131,7 @@ async fn is_own(state: &HttpState, host: &dyn CodeHost, trigger: &Trigger) -> Re
 fn key_of(trigger: &Trigger, body: &[u8]) -> IdempotencyKey {
     let identity = trigger.identity.as_deref().map_or(body, str::as_bytes);
     let digest = hex::encode(digest::digest(&digest::SHA256, identity));
-    IdempotencyKey { subject: PLATFORM.to_owned(), key: digest.clone(), fingerprint: digest }
+    IdempotencyKey { subject: PLATFORM.to_string(), key: digest.clone(), fingerprint: digest }
 }
 
 /// Begins a delivery. The inner error is the reason if it was received before.
@@ -253,14 +253,13 @@ fn message(
     // Not the agent of the channel: only this one changes the branch.
     let must_continue = matches!(kind, TriggerKind::FailedCheck { .. });
     let agent = must_continue.then(|| MENDING_AGENT.to_owned());
-    let channel_id = format!("{PLATFORM}:{repository}");
+    let channel_id = PLATFORM.id(&repository);
     let source = InputSource { url: None, channel: Some(channel_id.clone()), user: Some(actor.id.clone()) };
     IncomingMessage {
         actor,
         channel_id,
         thread_key: thread,
-        // Whether strangers may read the repository is not known here.
-        visibility: Visibility::Private,
+        visibility: PLATFORM.visibility(),
         text,
         received_at: state.core.clock().now(),
         choices: Choices {

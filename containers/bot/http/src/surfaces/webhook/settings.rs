@@ -5,11 +5,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use ars_auth::{Actor, Grants, Secret};
 use ars_bot_ports::{CodeHost, Documents};
 use ars_codehost::webhook::CHECKS_USER;
+use ars_types::Platform;
 
 use super::{attempts::AttemptStore, deliveries::Deliveries};
-
-/// Platform of the users of events.
-const PLATFORM: &str = "github:";
 
 /// The settings and the parts of webhooks.
 pub struct Webhooks {
@@ -45,7 +43,10 @@ impl WebhookState {
         let Webhooks { users, checks, .. } = &self.settings;
         let id = match user {
             CHECKS_USER => checks.as_ref(),
-            user => users.get(user.strip_prefix(PLATFORM)?),
+            user => match Platform::split(user)? {
+                (Platform::CodeHost, login) => users.get(login),
+                _ => None,
+            },
         };
         Some(Actor::new(id?.clone(), Grants::default()))
     }

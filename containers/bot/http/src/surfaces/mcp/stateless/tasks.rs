@@ -104,7 +104,7 @@ async fn find(state: &HttpState, entry: &TokenEntry, id: &RunId) -> Result<OwnRu
         QueryError::NotFound | QueryError::Denied(_) | QueryError::AlreadyFinished => unknown(),
         QueryError::Unavailable => ErrorData::internal_error(error.to_string(), None),
     })?;
-    let pinned = entry.channel.as_ref().map(|channel| format!("{}:{channel}", Ingress::Mcp.as_str()));
+    let pinned = entry.channel.as_ref().map(|channel| Ingress::Mcp.platform().id(channel));
     match pinned {
         Some(channel) if channel != own.run.summary.channel_id => Err(unknown()),
         _ => Ok(own),

@@ -191,7 +191,7 @@ pub(super) fn sample(model: &str) -> RunView {
         model: Some(model.into()),
         channel_id: "http:default".into(),
         user_id: "http:ann".into(),
-        thread_key: ars_types::ThreadKey::new("http", "default", "label"),
+        thread_key: ars_types::ThreadKey::new(ars_types::Platform::Http, "default", "label"),
         visibility: ars_types::Visibility::Machine,
         repo: None,
         received_at: 1_700_000_000_000,
