@@ -26,7 +26,7 @@ pub const STATE_WORKER_GZIP_LIMIT: u64 = 300_000;
 /// The same of the resident Worker.
 pub const RESIDENT_WORKER_GZIP_LIMIT: u64 = 710_000;
 
-/// The cargo profile of Workers, in the root manifest.
+/// The cargo profile of Workers whose manifest names no other one, in the root manifest.
 const PROFILE: &str = "worker";
 /// Exports the stack pointer, which `runtime.js` resets after a trap.
 const EXPORTED_STACK_POINTER: &str = "link-arg=--export=__stack_pointer";
@@ -79,15 +79,15 @@ pub fn build_worker(crate_dir: &Path, progress: Progress<'_>) -> Result<Built> {
     ensure_rust_target(progress)?;
     let cargo_tools = ensure_cargo_tools(progress)?;
     let npm_tools = ensure_npm(progress)?;
-    let name = library_name(crate_dir)?;
+    let Package { name, profile } = Package::read(crate_dir)?;
     let modules = crate_dir.join("build");
     // Two packings of one Worker would mix their outputs.
     let _lock = Lock::acquire(&modules)?;
 
     progress(&format!("{name}: compiling to wasm"));
     let commit = commit();
-    compile(crate_dir, commit.as_deref(), progress)?;
-    let wasm = target_dir(crate_dir)?.join(tools::WASM_TARGET).join(PROFILE).join(format!("{name}.wasm"));
+    compile(crate_dir, &profile, commit.as_deref(), progress)?;
+    let wasm = target_dir(crate_dir)?.join(tools::WASM_TARGET).join(&profile).join(format!("{name}.wasm"));
     let settings = wrangler::path_of(crate_dir);
     let objects = wrangler::Wrangler::read(&settings)?.objects;
     let entry = entry(&objects.iter().map(|object| object.class.as_str()).collect::<Vec<_>>());
@@ -107,13 +107,13 @@ pub fn build_worker(crate_dir: &Path, progress: Progress<'_>) -> Result<Built> {
     Ok(Built { crate_dir: crate_dir.to_owned(), settings, modules, commit, gzip_bytes, reused })
 }
 
-fn compile(crate_dir: &Path, commit: Option<&str>, progress: Progress<'_>) -> Result<()> {
+fn compile(crate_dir: &Path, profile: &str, commit: Option<&str>, progress: Progress<'_>) -> Result<()> {
     let mut cargo = command::cargo("rustc");
     cargo
         .args([
             "--lib",
             "--profile",
-            PROFILE,
+            profile,
             "--target",
             tools::WASM_TARGET,
             "--",
@@ -130,11 +130,29 @@ fn compile(crate_dir: &Path, commit: Option<&str>, progress: Progress<'_>) -> Re
     command::run(cargo, "cargo", progress)
 }
 
-fn library_name(crate_dir: &Path) -> Result<String> {
-    let path = crate_dir.join("Cargo.toml");
-    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let manifest: Value = toml::from_str(&text)?;
-    Ok(manifest["package"]["name"].as_str().context("a crate without a name")?.replace('-', "_"))
+/// The part of a Worker's manifest that names its module.
+#[derive(Debug, PartialEq, Eq)]
+struct Package {
+    /// Of the library.
+    name: String,
+    /// The cargo profile, from `package.metadata.worker`.
+    profile: String,
+}
+
+impl Package {
+    fn read(crate_dir: &Path) -> Result<Self> {
+        let path = crate_dir.join("Cargo.toml");
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        Self::parse(&text)
+    }
+
+    fn parse(manifest: &str) -> Result<Self> {
+        let manifest: Value = toml::from_str(manifest)?;
+        let package = &manifest["package"];
+        let name = package["name"].as_str().context("a crate without a name")?.replace('-', "_");
+        let profile = package["metadata"]["worker"]["profile"].as_str().unwrap_or(PROFILE).to_owned();
+        Ok(Self { name, profile })
+    }
 }
 
 /// Returns cargo's target directory, which environment and configuration can change.
@@ -165,4 +183,19 @@ fn gzip_bytes(modules: &Path) -> Result<u64> {
         encoder.write_all(&fs::read(modules.join(module))?)?;
     }
     Ok(encoder.finish()?.len() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn manifest_may_name_another_profile() {
+        let read = |manifest| Package::parse(manifest).map(|package| (package.name, package.profile)).ok();
+        let named = |profile: &str| Some(("a_worker".to_owned(), profile.to_owned()));
+        assert_eq!(read("[package]\nname = 'a-worker'"), named(PROFILE));
+        let small = "[package]\nname = 'a-worker'\n[package.metadata.worker]\nprofile = 'worker-small'";
+        assert_eq!(read(small), named("worker-small"));
+        assert_eq!(read("[workspace]"), None);
+    }
 }
