@@ -11,6 +11,7 @@ use ars_codehost::Host;
 use ars_codehost::app::{InstallationToken, TokenCache, pkcs8_of_pem, signed_token, signing_input};
 use ars_platform::{Outbound, now, parse_time, post_json, sign_rs256, text_binding};
 use ars_resident::daemon::{GitCredential, SecretText};
+use ars_resident::document::read_bytes;
 use ars_resident::names::Resource;
 use ars_resident_engine::{Minted, TokenUse, fleet::Membership, mint_body};
 use ars_types::RepoSlug;
@@ -161,8 +162,8 @@ impl CodeHost {
         let outbound = Outbound { url: &url, headers: &headers, document: &document, max_bytes, timeout_ms };
         match post_json(outbound).await.map_err(Minting::Failed)? {
             (201, body) => {
-                let minted: MintedBody = serde_json::from_slice(&body)
-                    .map_err(|_| failed("the code host's answer has another shape"))?;
+                let minted: MintedBody =
+                    read_bytes(&body).map_err(|_| failed("the code host's answer has another shape"))?;
                 // The mint names a repository without its owner, so another owner's would pass unnoticed.
                 let is_asked = |one: &MintedRepository| one.full_name.eq_ignore_ascii_case(slug.as_str());
                 if minted.repositories.is_empty() || !minted.repositories.iter().all(is_asked) {

@@ -6,10 +6,10 @@ use ars_resident::daemon::{
     StepRequest, TRANSFERS_PATH,
 };
 use ars_resident::disk::Sample;
+use ars_resident::document::read_bytes;
 use ars_resident::names::BackupId;
 use ars_resident_engine::HostError;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde_json::to_string;
 
 /// Port of the daemon.
 pub const PORT: u16 = 8080;
@@ -32,12 +32,13 @@ pub struct Daemon<'a> {
 impl Daemon<'_> {
     /// Returns the daemon's state. It fails until the daemon listens.
     pub async fn status(&self) -> Result<Status, HostError> {
-        document(self.container.send("GET", STATUS_PATH, &self.bearer, Outgoing::None).await).await
+        let answer = self.container.send("GET", STATUS_PATH, &self.bearer, Outgoing::None).await;
+        shaped(read_bytes(&document(answer.map_err(HostError::Failed)?).await?))
     }
 
     /// Performs a step. Dropping the future ends it.
     pub async fn perform(&self, request: &StepRequest, progress: &dyn Fn(u64)) -> Result<StepEnd, HostError> {
-        let answer = self.post(STEPS_PATH, request).await?;
+        let answer = self.post(STEPS_PATH, to_string(request)).await?;
         if answer.status() != 200 {
             return Err(failed(&format!("the daemon answered {}", answer.status())));
         }
@@ -51,7 +52,7 @@ impl Daemon<'_> {
                     line.push(byte);
                     continue;
                 }
-                match serde_json::from_slice(&std::mem::take(&mut line)) {
+                match read_bytes(&std::mem::take(&mut line)) {
                     Ok(StepEvent::Heartbeat) => {}
                     Ok(StepEvent::Progress { bytes }) => progress(bytes),
                     Ok(StepEvent::Ended(end)) => return Ok(end),
@@ -67,13 +68,14 @@ impl Daemon<'_> {
 
     /// Ends steps and fences them out.
     pub async fn cancel(&self, request: CancelRequest) -> Result<(), HostError> {
-        let answer = self.post(CANCEL_PATH, &request).await?;
+        let answer = self.post(CANCEL_PATH, to_string(&request)).await?;
         ok(&answer)
     }
 
     /// Measures the disk.
     pub async fn disk(&self, request: &DiskRequest) -> Result<Sample, HostError> {
-        document(self.post(DISK_PATH, request).await.map_err(|error| error.to_string())).await
+        let answer = self.post(DISK_PATH, to_string(request)).await?;
+        shaped(read_bytes(&document(answer).await?))
     }
 
     /// Returns an archive that a step wrote.
@@ -92,8 +94,9 @@ impl Daemon<'_> {
         ok(&answer.map_err(HostError::Failed)?)
     }
 
-    async fn post(&self, path: &str, body: &impl Serialize) -> Result<Incoming, HostError> {
-        let text = serde_json::to_string(body).map_err(|error| failed(&error.to_string()))?;
+    /// Posts a document. It is text already, so that this is compiled once for all types.
+    async fn post(&self, path: &str, text: Result<String, serde_json::Error>) -> Result<Incoming, HostError> {
+        let text = text.map_err(|error| failed(&error.to_string()))?;
         let sent = self.container.send("POST", path, &self.bearer, Outgoing::Json(&text)).await;
         sent.map_err(HostError::Failed)
     }
@@ -112,12 +115,14 @@ pub fn ok(answer: &Incoming) -> Result<(), HostError> {
     }
 }
 
-async fn document<T: DeserializeOwned>(answer: Result<Incoming, String>) -> Result<T, HostError> {
-    let answer = answer.map_err(HostError::Failed)?;
+/// Returns the bytes of a document.
+async fn document(answer: Incoming) -> Result<Vec<u8>, HostError> {
     ok(&answer)?;
-    let bytes =
-        answer.bytes(DOCUMENT_MAX_BYTES).await.ok_or_else(|| failed("the daemon's answer broke off"))?;
-    serde_json::from_slice(&bytes).map_err(|_| failed("the daemon's answer has another shape"))
+    answer.bytes(DOCUMENT_MAX_BYTES).await.ok_or_else(|| failed("the daemon's answer broke off"))
+}
+
+fn shaped<T>(read: Result<T, serde_json::Error>) -> Result<T, HostError> {
+    read.map_err(|_| failed("the daemon's answer has another shape"))
 }
 
 fn failed(text: &str) -> HostError {

@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 
 use ars_platform::{BUILD, DoSql, ObjectContext, Storage, internal, json, path_of, read_within, refuse};
+use ars_resident::document::read_bytes;
 use ars_resident_engine::{Fault, Registry, RegistryCall};
 use worker::web_sys::{Request, Response};
 
@@ -32,7 +33,7 @@ impl RegistryObject {
             return refuse(404, "not found");
         }
         let body = read_within(request.body(), CALL_MAX_BYTES, CALL_MS).await;
-        let call: Option<RegistryCall> = body.and_then(|body| serde_json::from_slice(&body).ok());
+        let call: Option<RegistryCall> = body.and_then(|body| read_bytes(&body).ok());
         let Some(call) = call else { return refuse(400, "the body must be a call of the registry") };
         match self.answer(call) {
             Ok(text) => json(200, &text),

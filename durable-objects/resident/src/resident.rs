@@ -7,6 +7,7 @@ use ars_platform::{
     ClientLeft, DoSql, HEARTBEAT_MS, INTERNAL_BODY, ObjectContext, internal, is_retired, json, path_of,
     read_within, refuse, run_task, streamed_answer, thrown_text,
 };
+use ars_resident::document::read_bytes;
 use ars_resident_engine::{Engine, Fault, Host as _};
 use worker::{
     Env, console_error,
@@ -43,7 +44,7 @@ impl ResidentObject {
         }
         let path = path_of(&request.url()).to_owned();
         let body = read_within(request.body(), CALL_MAX_BYTES, CALL_MS).await;
-        let envelope: Option<Envelope> = body.and_then(|body| serde_json::from_slice(&body).ok());
+        let envelope: Option<Envelope> = body.and_then(|body| read_bytes(&body).ok());
         let Some(Envelope { resource, call }) = envelope else {
             return Some(refuse(400, "the body must be a call of a resident"));
         };

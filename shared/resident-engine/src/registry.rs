@@ -2,12 +2,13 @@
 //!
 //! Every change is one transaction without an `await`, so the cap is never exceeded.
 
+use ars_resident::document::{Fields, read, tagged, unknown_tag, value_of};
 use ars_resident::names::Resource;
 use ars_resident::refusal::{Refusal, Token};
 use ars_resident::registry::{Record, TestOverrides, check_insert};
 use ars_sql::{Migration, Sql, Value, migrate};
 use ars_types::UnixMillis;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{Error, Fault};
 
@@ -25,7 +26,7 @@ const REMOVE: &str = "DELETE FROM residents WHERE resource = ?1 \
     AND (?2 IS NULL OR record ->> 'onboardedAt' = ?2) RETURNING record";
 
 /// A call of the registry. It crosses objects as JSON.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "call", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum RegistryCall {
     /// Inserts a record under the cap.
@@ -68,8 +69,35 @@ pub enum RegistryCall {
     },
 }
 
+impl<'de> Deserialize<'de> for RegistryCall {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        tagged(deserializer, "call", Self::read)
+    }
+}
+
+impl RegistryCall {
+    fn read(tag: &str, mut fields: Fields) -> Result<Self, serde_json::Error> {
+        Ok(match tag {
+            "insert" => Self::Insert { record: fields.take("record")? },
+            "swap" => Self::Swap {
+                evicted: fields.take("evicted")?,
+                onboarded_at: fields.take("onboardedAt")?,
+                record: fields.take("record")?,
+            },
+            "get" => Self::Get { resource: fields.take("resource")? },
+            "list" => Self::List,
+            "update" => Self::Update { record: fields.take("record")? },
+            "remove" => {
+                Self::Remove { resource: fields.take("resource")?, onboarded_at: fields.take("onboardedAt")? }
+            }
+            "override" => Self::Override { overrides: fields.take("overrides")? },
+            _ => return unknown_tag(tag),
+        })
+    }
+}
+
 /// The answer of the registry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "is", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum RegistryReply {
     /// The change was made, or there was nothing to change.
@@ -82,7 +110,7 @@ pub enum RegistryReply {
         /// The record, if there is a row.
         record: Option<Box<Record>>,
         /// The test override of the age from which an attach fetches.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         stale_after_s: Option<u32>,
     },
     /// Of `List`.
@@ -101,6 +129,30 @@ pub enum RegistryReply {
         /// Body of the answer.
         body: serde_json::Value,
     },
+}
+
+impl<'de> Deserialize<'de> for RegistryReply {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        tagged(deserializer, "is", Self::read)
+    }
+}
+
+impl RegistryReply {
+    fn read(tag: &str, mut fields: Fields) -> Result<Self, serde_json::Error> {
+        Ok(match tag {
+            "done" => Self::Done { removed: fields.take("removed")? },
+            "record" => {
+                Self::Record { record: fields.take("record")?, stale_after_s: fields.take("staleAfterS")? }
+            }
+            "records" => Self::Records {
+                records: fields.take("records")?,
+                cap: fields.take("cap")?,
+                overrides: fields.take("overrides")?,
+            },
+            "refused" => Self::Refused { status: fields.take("status")?, body: fields.take("body")? },
+            _ => return unknown_tag(tag),
+        })
+    }
 }
 
 /// The registry on one database.
@@ -149,10 +201,9 @@ impl<S: Sql> Registry<S> {
         };
         match result {
             Ok(()) => Ok(RegistryReply::Done { removed: false }),
-            Err(Error::Refused(refusal)) => Ok(RegistryReply::Refused {
-                status: refusal.status(),
-                body: serde_json::to_value(&*refusal)?,
-            }),
+            Err(Error::Refused(refusal)) => {
+                Ok(RegistryReply::Refused { status: refusal.status(), body: value_of(&*refusal)? })
+            }
             Err(Error::Fault(fault)) => Err(fault),
         }
     }
@@ -193,12 +244,12 @@ impl<S: Sql> Registry<S> {
 
     fn get(&self, resource: &Resource) -> Result<Option<Record>, Fault> {
         let rows = self.sql.query(GET, &[resource.as_str().into()])?;
-        rows.first().map(|row| Ok(serde_json::from_str(row.text(0)?)?)).transpose()
+        rows.first().map(|row| Ok(read(row.text(0)?)?)).transpose()
     }
 
     fn list(&self) -> Result<Vec<Record>, Fault> {
         let rows = self.sql.query(LIST, &[])?;
-        rows.iter().map(|row| Ok(serde_json::from_str(row.text(0)?)?)).collect()
+        rows.iter().map(|row| Ok(read(row.text(0)?)?)).collect()
     }
 
     fn remove(&self, resource: &Resource, onboarded_at: Option<UnixMillis>) -> Result<bool, Fault> {
@@ -213,7 +264,7 @@ impl<S: Sql> Registry<S> {
     fn overrides(&self) -> Result<Option<TestOverrides>, Fault> {
         let rows = self.sql.query("SELECT overrides FROM overrides", &[])?;
         let stored: Option<TestOverrides> =
-            rows.first().map(|row| Ok::<_, Fault>(serde_json::from_str(row.text(0)?)?)).transpose()?;
+            rows.first().map(|row| Ok::<_, Fault>(read(row.text(0)?)?)).transpose()?;
         Ok(stored.filter(|overrides| overrides.build == self.build))
     }
 

@@ -4,6 +4,7 @@ mod deps_archives;
 
 use ars_resident::daemon::SavedCheckpoint;
 use ars_resident::disk::Sample;
+use ars_resident::document::read;
 use ars_resident::lifecycle::Resident;
 use ars_resident::names::{BackupId, Sha, StrictThreadKey};
 use ars_resident::pool::{Holder, Pool, PoolUser};
@@ -313,7 +314,7 @@ impl<S: Sql> Store<S> {
 }
 
 fn parse<T: DeserializeOwned>(row: &Row, index: usize) -> Result<T, Fault> {
-    Ok(serde_json::from_str(row.text(index)?)?)
+    Ok(read(row.text(index)?)?)
 }
 
 fn json<T: Serialize>(value: &T) -> Result<Value, Fault> {

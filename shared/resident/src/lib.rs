@@ -7,6 +7,7 @@
 pub mod daemon;
 pub mod detect;
 pub mod disk;
+pub mod document;
 pub mod layout;
 pub mod lifecycle;
 pub mod names;

@@ -4,7 +4,7 @@ use ars_do_resident::{
     CALL_PATH, CodeHost, Envelope, REGISTRY_BINDING, REGISTRY_NAME, REGISTRY_PATH, RESIDENT_BINDING,
 };
 use ars_platform::{BUILD, now, post_to};
-use ars_resident::{names::Resource, wire::Build};
+use ars_resident::{document::read, names::Resource, wire::Build};
 use ars_resident_engine::fleet::{Fleet, Membership};
 use ars_resident_engine::{Call, Fault, HostError, RegistryCall, RegistryReply, Reply};
 use ars_types::UnixMillis;
@@ -48,7 +48,7 @@ impl Fleet for WorkerFleet<'_> {
     async fn registry(&self, call: RegistryCall) -> Result<RegistryReply, Fault> {
         let document = serde_json::to_string(&call)?;
         match self.post(REGISTRY_BINDING, REGISTRY_NAME, REGISTRY_PATH, &document).await? {
-            (200, text) => Ok(serde_json::from_str(&text)?),
+            (200, text) => Ok(read(&text)?),
             (status, _) => Err(HostError::Failed(format!("the registry answered {status}")).into()),
         }
     }

@@ -1,5 +1,6 @@
 //! The work of a request that passed its checks.
 
+use ars_resident::document::value_of;
 use ars_resident::lifecycle::{REFRESH_INTERVAL_MS, StateWord, TreesState};
 use ars_resident::names::Resource;
 use ars_resident::refusal::{Refusal, Token};
@@ -93,7 +94,7 @@ async fn swap(fleet: &impl Fleet, record: &Record) -> Result<Result<Box<Evicted>
 
 fn no_room(rejected: &[Rejected]) -> Result<Reply, Error> {
     let refusal = Refusal::new(Token::OverCap, "no resident can make room");
-    let mut body = serde_json::to_value(&refusal).map_err(Fault::from)?;
+    let mut body = value_of(&refusal).map_err(Fault::from)?;
     body["rejected"] = json!(rejected);
     Ok(Reply { status: refusal.status(), body })
 }

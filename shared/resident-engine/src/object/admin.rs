@@ -10,6 +10,7 @@ use ars_resident::wire::{Discards, Keeps, OffboardPlan, OffboardReport, RebuildP
 use ars_sql::Sql;
 use serde_json::{Value, json};
 
+use super::call::document;
 use super::engine::Engine;
 use crate::{Error, Fault, Host};
 
@@ -134,7 +135,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         }
         self.feed(Input::Watchdog { is_running }).await?;
         let status = self.status()?;
-        let disk = self.store.disk()?;
+        let disk = document(&self.store.disk()?)?;
         Ok(json!({
             "resource": record.resource,
             "state": status.state,

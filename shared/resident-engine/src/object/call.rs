@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use ars_resident::document::{Fields, tagged, unknown_tag, value_of};
 use ars_resident::names::{KeyNamespace, StrictThreadKey};
 use ars_resident::refusal::{Refusal, Token};
 use ars_resident::registry::Record;
@@ -12,7 +13,7 @@ use ars_resident::wire::{
 use ars_sql::Sql;
 use futures::FutureExt as _;
 use futures::future::pending;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 use super::engine::Engine;
@@ -22,7 +23,7 @@ use crate::{Error, Fault, Host};
 pub(super) const TEXT_MAX_CHARS: usize = 400;
 
 /// A call. Its fields are validated already.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "call", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Call {
     /// Start provisioning. The registry has the row.
@@ -58,7 +59,7 @@ pub enum Call {
         /// The request.
         request: AttachRequest,
         /// The test override of the age from which the attach fetches.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         stale_after_s: Option<u32>,
     },
     /// `/detach`
@@ -132,6 +133,46 @@ pub enum Call {
     Watchdog,
 }
 
+impl<'de> Deserialize<'de> for Call {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        tagged(deserializer, "call", Self::read)
+    }
+}
+
+impl Call {
+    fn read(tag: &str, mut fields: Fields) -> Result<Self, serde_json::Error> {
+        Ok(match tag {
+            "onboard" => Self::Onboard { record: fields.take("record")? },
+            "offboard" => Self::Offboard { record: fields.take("record")?, dry_run: fields.take("dryRun")? },
+            "reconfigure" => Self::Reconfigure { record: fields.take("record")? },
+            "rebuild" => Self::Rebuild { dry_run: fields.take("dryRun")? },
+            "info" => Self::Info,
+            "activity" => Self::Activity,
+            "status" => Self::Status,
+            "attach" => {
+                Self::Attach { request: fields.take("request")?, stale_after_s: fields.take("staleAfterS")? }
+            }
+            "detach" => Self::Detach { request: fields.take("request")? },
+            "op" => Self::Op { request: fields.take("request")? },
+            "exec" => Self::Exec { request: fields.take("request")? },
+            "read" => Self::Read { request: fields.take("request")? },
+            "write" => Self::Write { request: fields.take("request")? },
+            "push" => Self::Push { request: fields.take("request")? },
+            "check-out" => Self::CheckOut { request: fields.take("request")? },
+            "checkpoint" => Self::Checkpoint { request: fields.take("request")? },
+            "restore" => Self::Restore { request: fields.take("request")? },
+            "debug" => Self::Debug { op: fields.take("op")? },
+            "force-down" => Self::ForceDown { reason: fields.take("reason")? },
+            "backdate" => {
+                Self::Backdate { thread_key: fields.take("threadKey")?, days: fields.take("days")? }
+            }
+            "purge" => Self::Purge { prefix: fields.take("prefix")? },
+            "watchdog" => Self::Watchdog,
+            _ => return unknown_tag(tag),
+        })
+    }
+}
+
 /// A reply: status and body of the HTTP answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reply {
@@ -149,7 +190,13 @@ impl Reply {
 
     /// Makes a reply.
     pub(crate) fn of(status: u16, body: &impl Serialize) -> Result<Self, Error> {
-        Ok(Self { status, body: serde_json::to_value(body).map_err(Fault::from)? })
+        Self::of_document(status, value_of(body))
+    }
+
+    /// The part that is the same for all bodies, compiled once only.
+    #[inline(never)]
+    fn of_document(status: u16, body: Result<Value, serde_json::Error>) -> Result<Self, Error> {
+        Ok(Self { status, body: body.map_err(Fault::from)? })
     }
 
     /// Makes the reply of an error.
@@ -176,35 +223,34 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
         if let Err(fault) = self.wake().await {
             return Reply::rejected(fault.into());
         }
-        let streamed = |body: Value| Reply { status: 200, body };
         match call {
             Call::Attach { request, stale_after_s } => match self.attach(&request, stale_after_s).await {
-                Ok(answer) => streamed(json!(answer)),
-                Err(failed) => streamed(attach_refusal(&self.explained(failed.error), &failed.trace)),
+                Ok(answer) => streamed(&answer),
+                Err(failed) => streamed(&attach_refusal(&self.explained(failed.error), &failed.trace)),
             },
             Call::Op { request } if request.op != OpName::Status => match self.op(&request).await {
-                Ok(answer) => streamed(json!(answer)),
-                Err(failed) => streamed(op_refusal(&self.explained(failed.error), &failed.trace)),
+                Ok(answer) => streamed(&answer),
+                Err(failed) => streamed(&op_refusal(&self.explained(failed.error), &failed.trace)),
             },
             Call::Exec { request } => match self.exec(request, left.boxed_local().shared()).await {
-                Ok(answer) => streamed(json!(answer)),
-                Err(error) => streamed(exec_refusal(&error.into_refusal())),
+                Ok(answer) => streamed(&answer),
+                Err(error) => streamed(&exec_refusal(&error.into_refusal())),
             },
             Call::Push { request } => match self.push(&request).await {
-                Ok(answer) => streamed(json!(answer)),
-                Err(error) => streamed(json!(self.explained(error))),
+                Ok(answer) => streamed(&answer),
+                Err(error) => streamed(&self.explained(error)),
             },
             Call::CheckOut { request } => match self.check_out(&request).await {
-                Ok(answer) => streamed(json!(answer)),
-                Err(error) => streamed(json!(self.explained(error))),
+                Ok(answer) => streamed(&answer),
+                Err(error) => streamed(&self.explained(error)),
             },
             Call::Checkpoint { request } => match self.checkpoint(&request).await {
-                Ok(answer) => streamed(json!(answer)),
-                Err(error) => streamed(json!(self.explained(error))),
+                Ok(answer) => streamed(&answer),
+                Err(error) => streamed(&self.explained(error)),
             },
             Call::Restore { request } => match self.restore(&request).await {
-                Ok(answer) => streamed(json!(answer)),
-                Err(error) => streamed(json!(self.explained(error))),
+                Ok(answer) => streamed(&answer),
+                Err(error) => streamed(&self.explained(error)),
             },
             call => self.plain(call).await.unwrap_or_else(Reply::rejected),
         }
@@ -256,4 +302,14 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             | Call::Restore { .. } => Reply::ok(&json!({})),
         }
     }
+}
+
+/// Makes a document of a value.
+pub(super) fn document(value: &impl Serialize) -> Result<Value, Error> {
+    Ok(value_of(value).map_err(Fault::from)?)
+}
+
+/// Makes the reply of a streamed route. The status of a rejection is in its body.
+fn streamed(body: &impl Serialize) -> Reply {
+    Reply::ok(body).unwrap_or_else(Reply::rejected)
 }

@@ -11,6 +11,7 @@ use ars_sql::Sql;
 use futures::FutureExt as _;
 use serde_json::{Value, json};
 
+use super::call::document;
 use super::engine::Engine;
 use crate::{Error, Host, TokenUse};
 
@@ -21,11 +22,11 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     /// Performs an operation without parameters.
     pub(super) async fn debug(self: &Rc<Self>, op: DebugOp) -> Result<Value, Error> {
         match op {
-            DebugOp::Info => Ok(serde_json::to_value(self.view()?).map_err(crate::Fault::from)?),
+            DebugOp::Info => document(&self.view()?),
             DebugOp::Schedules => self.pending(),
             DebugOp::Threads => {
                 let rows: Vec<ThreadRow> = self.store.bindings()?.iter().map(ThreadRow::from).collect();
-                Ok(json!({ "threads": rows }))
+                Ok(json!({ "threads": document(&rows)? }))
             }
             DebugOp::KillRefresh => {
                 self.feed(Input::KillRefresh).await?;
@@ -38,7 +39,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
             DebugOp::StopContainer => self.stop_now().await,
             DebugOp::ForceOnboarding => {
                 self.feed(Input::ForceOnboarding).await?;
-                Ok(json!(self.status()?))
+                document(&self.status()?)
             }
             DebugOp::MintToken => self.mint_once().await,
             DebugOp::SweepNow => {
@@ -47,7 +48,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
                 Ok(json!({ "evicted": keys, "kept": swept.kept.len() }))
             }
             DebugOp::ReclaimNow => self.reclaim_now().await,
-            DebugOp::MeasureDisk => Ok(json!({ "disk": self.measure().await? })),
+            DebugOp::MeasureDisk => Ok(json!({ "disk": document(&self.measure().await?)? })),
             DebugOp::RunWatchdog
             | DebugOp::ForceDown
             | DebugOp::BackdateThread
@@ -115,7 +116,7 @@ impl<S: Sql + 'static, H: Host> Engine<S, H> {
     pub(super) async fn force_down(self: &Rc<Self>, reason: Option<String>) -> Result<Value, Error> {
         let detail = reason.unwrap_or_else(|| "an administrator set this state".to_owned());
         self.feed(Input::ForceDown { cause: DownCause::RestoreFailed, detail }).await?;
-        Ok(json!(self.status()?))
+        document(&self.status()?)
     }
 
     /// Moves the last attach of a thread into the past.

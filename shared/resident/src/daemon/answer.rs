@@ -1,14 +1,15 @@
 //! Results of steps that were performed.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::document::{Fields, tagged, unknown_tag};
 use crate::lifecycle::{Inspection, Markers, TreesState};
 use crate::names::{BackupId, RuntimeId, Sha};
 use crate::output::{Captured, TIMEOUT_EXIT};
 use crate::thread::{CredentialFile, Deps, TreeCheck};
 
 /// Result of a step, by operation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Answer {
     /// Of every operation without another result.
@@ -85,6 +86,39 @@ pub enum Answer {
         /// The disk with the markers.
         runtime: RuntimeId,
     },
+}
+
+impl<'de> Deserialize<'de> for Answer {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        tagged(deserializer, "is", Self::read)
+    }
+}
+
+impl Answer {
+    fn read(tag: &str, mut fields: Fields) -> Result<Self, serde_json::Error> {
+        Ok(match tag {
+            "done" => Self::Done,
+            "command" => Self::Command(fields.rest()?),
+            "linked" => Self::Linked { deps: fields.take("deps")? },
+            "materialised" => Self::Materialised { from: fields.take("from")? },
+            "tree" => Self::Tree { check: fields.take("check")? },
+            "credential" => Self::Credential { file: fields.take("file")? },
+            "file" => Self::File { content: fields.take("content")?, truncated: fields.take("truncated")? },
+            "written" => Self::Written { bytes: fields.take("bytes")? },
+            "saved" => Self::Saved { checkpoint: fields.take("checkpoint")? },
+            "killed" => Self::Killed { processes: fields.take("processes")? },
+            "inspected" => Self::Inspected(fields.rest()?),
+            "listing" => Self::Listing { text: fields.take("text")? },
+            "archived" => Self::Archived {
+                backup: fields.take("backup")?,
+                bytes: fields.take("bytes")?,
+                sha256: fields.take("sha256")?,
+            },
+            "extracted" => Self::Extracted { bytes: fields.take("bytes")?, sha256: fields.take("sha256")? },
+            "marked" => Self::Marked { runtime: fields.take("runtime")? },
+            _ => return unknown_tag(tag),
+        })
+    }
 }
 
 /// The end of a command.

@@ -1,15 +1,16 @@
 //! Events of a step in progress, and its end.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::answer::Answer;
+use crate::document::{tagged, unknown_tag};
 use crate::lifecycle::Failure;
 
 /// Interval at which a step in progress sends an event.
 pub const HEARTBEAT_INTERVAL_MS: i64 = 5_000;
 
 /// A line of the answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum StepEvent {
     /// The step is in progress.
@@ -21,6 +22,17 @@ pub enum StepEvent {
     },
     /// The step ended.
     Ended(StepEnd),
+}
+
+impl<'de> Deserialize<'de> for StepEvent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        tagged(deserializer, "event", |tag, mut fields| match tag {
+            "heartbeat" => Ok(Self::Heartbeat),
+            "progress" => Ok(Self::Progress { bytes: fields.take("bytes")? }),
+            "ended" => Ok(Self::Ended(fields.rest()?)),
+            _ => unknown_tag(tag),
+        })
+    }
 }
 
 /// The end of a step.

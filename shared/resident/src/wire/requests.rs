@@ -6,6 +6,7 @@ use std::num::NonZeroU64;
 use ars_types::{RunId, StrictRefName};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
 use crate::names::{
     CommandName, ExecCommand, Resource, RunBranch, Sha, StrictThreadKey, TableCommand, TreePath,
@@ -33,22 +34,32 @@ const REQUIRED: [&str; 2] = ["test", "build"];
 /// # Errors
 /// 400 with the rule of the first invalid field.
 pub fn parse_body<T: DeserializeOwned>(text: &str) -> Result<T, Refusal> {
-    let value = serde_json::from_str::<serde_json::Value>(text).ok().filter(serde_json::Value::is_object);
-    let value = value.unwrap_or_else(|| serde_json::json!({}));
-    serde_json::from_value(value).map_err(|error| {
-        let text = error.to_string();
-        match text.strip_prefix(ESCAPE) {
-            Some(rule) => Refusal::new(Token::PathEscape, rule),
-            None => Refusal::new(Token::Invalid, &text),
-        }
-    })
+    T::deserialize(object_of(text)).map_err(invalid)
+}
+
+// These two are the same for all requests, so each is compiled once only.
+
+#[inline(never)]
+fn object_of(text: &str) -> Value {
+    let value = serde_json::from_str::<Value>(text).ok().filter(Value::is_object);
+    value.unwrap_or_else(|| Value::Object(Map::new()))
+}
+
+#[inline(never)]
+#[expect(clippy::needless_pass_by_value, reason = "an argument of `map_err`")]
+fn invalid(error: serde_json::Error) -> Refusal {
+    let text = error.to_string();
+    match text.strip_prefix(ESCAPE) {
+        Some(rule) => Refusal::new(Token::PathEscape, rule),
+        None => Refusal::new(Token::Invalid, &text),
+    }
 }
 
 /// Start of the text of an invalid path, which has a token of its own.
 const ESCAPE: &str = "path-escape: ";
 
 fn tree_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TreePath, D::Error> {
-    let value = serde_json::Value::deserialize(deserializer)?;
+    let value = Value::deserialize(deserializer)?;
     let path = value.as_str().ok_or("path must be text".to_owned());
     let path = path.and_then(|path| TreePath::parse(path).map_err(|error| format!("path {error}")));
     path.map_err(|rule| D::Error::custom(format_args!("{ESCAPE}{rule}")))
@@ -403,7 +414,7 @@ fn default_timeout() -> i64 {
 }
 
 fn timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
-    let value = serde_json::Value::deserialize(deserializer)?;
+    let value = Value::deserialize(deserializer)?;
     Ok(exec_timeout_ms(value.as_f64()))
 }
 
