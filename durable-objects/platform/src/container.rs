@@ -165,6 +165,8 @@ impl Incoming {
 
     /// Returns the declared length of the body.
     pub fn length(&self) -> Option<f64> {
-        self.response.headers().get("content-length").ok()??.parse().ok()
+        // Not as a float: the tables to parse one are large.
+        let length: u64 = self.response.headers().get("content-length").ok()??.parse().ok()?;
+        Some(length as f64)
     }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::names::StrictThreadKey;
 use crate::pool::PoolUser;
 use crate::refusal::{Refusal, Token};
+use crate::sorted::sorted_by_key;
 use crate::thread::EVICTION_IDLE_MIN_MS;
 
 /// Part of mirror, dependencies and checkout that staging a snapshot needs, in percent.
@@ -245,7 +246,7 @@ pub fn evictable<'a>(
             None => evicted.push(candidate),
         }
     }
-    evicted.sort_by_key(|candidate| candidate.last_attach_at);
+    let evicted = sorted_by_key(evicted, |candidate| candidate.last_attach_at);
     (evicted.into_iter().map(|candidate| &candidate.thread).collect(), kept)
 }
 

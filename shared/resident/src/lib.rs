@@ -18,5 +18,6 @@ pub mod refusal;
 pub mod registry;
 pub mod saved_work;
 pub mod snapshot;
+mod sorted;
 pub mod thread;
 pub mod wire;

@@ -24,7 +24,7 @@ use crate::{
 pub const STATE_WORKER_GZIP_LIMIT: u64 = 300_000;
 
 /// The same of the resident Worker.
-pub const RESIDENT_WORKER_GZIP_LIMIT: u64 = 710_000;
+pub const RESIDENT_WORKER_GZIP_LIMIT: u64 = 450_000;
 
 /// The cargo profile of Workers whose manifest names no other one, in the root manifest.
 const PROFILE: &str = "worker";

@@ -28,7 +28,7 @@ pub enum FailureClass {
 
 /// Classifies a failed step. A step that its own budget ended was never interrupted.
 pub fn classify(step: Step, failure: &Failure) -> FailureClass {
-    let text = format!("{}\n{}", failure.stdout, failure.stderr).to_lowercase();
+    let text = format!("{}\n{}", failure.stdout, failure.stderr).to_ascii_lowercase();
     let mentions = |words: &[&str]| words.iter().any(|word| text.contains(word));
     if mentions(&FULL) {
         return FailureClass::DiskFull;

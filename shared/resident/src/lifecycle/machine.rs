@@ -304,7 +304,7 @@ impl Resident {
         else {
             // No record will name the backups of an older attempt.
             if let Ok(Output::Uploaded { mirror, checkout }) = result {
-                let named = self.snapshot.iter().flat_map(Snapshot::backups).collect::<BTreeSet<_>>();
+                let named: Vec<_> = self.snapshot.iter().flat_map(Snapshot::backups).collect();
                 self.garbage.extend([mirror, checkout].into_iter().filter(|id| !named.contains(id)));
             }
             return Vec::new();

@@ -1,5 +1,7 @@
 //! The teardown of an offboarded resident. Parts that fail are retried until they succeed.
 
+use std::collections::BTreeSet;
+
 use ars_types::UnixMillis;
 
 use super::machine::{Resident, Schedules, Slot};
@@ -19,7 +21,9 @@ impl Resident {
         self.slot = Slot::Released;
         self.next = None;
         self.confirm_at = None;
-        self.teardown = Some(PARTS.into_iter().collect());
+        let mut parts = BTreeSet::new();
+        parts.extend(PARTS);
+        self.teardown = Some(parts);
         actions
     }
 
@@ -33,7 +37,7 @@ impl Resident {
                 self.confirm_at = None;
             }
         }
-        if self.teardown.as_ref().is_some_and(std::collections::BTreeSet::is_empty) {
+        if self.teardown.as_ref().is_some_and(BTreeSet::is_empty) {
             // Answers to steps of the removed resident stay older than every new attempt.
             let (next, attempts) = (self.next.take(), self.attempts);
             *self = Self::default();

@@ -1,5 +1,7 @@
 //! The engine view and the list of residents.
 
+use std::cmp::Reverse;
+
 use ars_types::{StrictRefName, UnixMillis};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,6 +12,7 @@ use crate::names::{LockfileKey, Resource, Sha, StrictThreadKey};
 use crate::pool::PoolUser;
 use crate::registry::{RESIDENTS_MAX, Record, sum_in_flight};
 use crate::snapshot::Snapshot;
+use crate::sorted::sorted_by_key;
 use crate::thread::{Binding, Deps};
 
 /// A resident as administrators see it.
@@ -143,8 +146,8 @@ pub fn engine_view(
     let (state, reason) = resident.status();
     let facts = resident.facts();
     let schedules = resident.schedules();
-    let mut threads: Vec<ThreadRow> = bindings.iter().map(ThreadRow::from).collect();
-    threads.sort_by_key(|thread| std::cmp::Reverse(thread.last_attach_at));
+    let threads = bindings.iter().map(ThreadRow::from);
+    let threads = sorted_by_key(threads, |thread| Reverse(thread.last_attach_at));
     EngineView {
         resource: record.resource.clone(),
         state,
@@ -224,8 +227,8 @@ pub struct Unreachable {
 
 impl ResidentsAnswer {
     /// Makes the answer. The rows are sorted by resource.
-    pub fn new(mut residents: Vec<RegistryRow>, cap: u32, test_overrides: Option<Value>) -> Self {
-        residents.sort_by(|a, b| a.record.resource.cmp(&b.record.resource));
+    pub fn new(residents: Vec<RegistryRow>, cap: u32, test_overrides: Option<Value>) -> Self {
+        let residents = sorted_by_key(residents, |row| row.record.resource.clone());
         let counts = residents.iter().map(|row| match &row.live {
             Live::View(view) => Some(view.in_flight),
             Live::Unreachable(_) => None,
