@@ -31,7 +31,8 @@ pub fn value_of(value: &impl Serialize) -> Result<Value, Error> {
     parsed_again(serde_json::to_string(value))
 }
 
-/// The fields of a tagged enum. Its derived form would read each field in a second way, from a buffer of serde.
+/// The fields of a tagged enum.
+/// Its derived form would read each field in a second way, from a buffer of serde.
 pub struct Fields(Map<String, Value>);
 
 impl Fields {
@@ -57,7 +58,8 @@ impl Fields {
     }
 }
 
-/// Reads an enum with an inner tag: `read` receives the tag and the other fields, and rejects an unknown tag.
+/// Reads an enum with an inner tag.
+/// `read` receives the tag and the other fields, and rejects an unknown tag.
 ///
 /// # Errors
 /// The document is no object, its tag is unknown, or a field has another shape.

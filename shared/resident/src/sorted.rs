@@ -2,7 +2,8 @@
 //!
 //! The sorts of the standard library are compiled for each type of row, which takes 4 kB of the resident Worker each.
 
-/// Sorts rows by a key, and keeps the order of equal ones. Fast only for rows that are nearly sorted, or few.
+/// Sorts rows by a key, and keeps the order of equal ones.
+/// Fast only for rows that are nearly sorted, or few.
 pub(crate) fn sorted_by_key<T, K: Ord>(rows: impl IntoIterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<T> {
     let mut sorted: Vec<T> = Vec::new();
     for row in rows {

@@ -13,6 +13,7 @@ mod checkpoints;
 mod container;
 mod crash;
 mod deps;
+mod documents;
 mod faults;
 mod fleet;
 mod lifecycle;
