@@ -119,17 +119,10 @@ impl LocalWorkspace {
         }
     }
 
-    /// Makes the sandbox of the run's commands ready, beside the first call of the model.
-    pub(super) fn prepare_meanwhile(&self) {
-        let session = Arc::clone(&self.session);
-        // The workspace may close meanwhile.
-        tokio::spawn(async move { drop(session.lend().await) });
-    }
-
     /// Runs a command in the session of the run. `None` if that ended before the command began.
     async fn run_in(
         &self,
-        session: Lent<'_>,
+        session: Lent,
         request: ExecRequest<'_>,
         output: &mut Capture,
         cancel: &CancellationToken,

@@ -123,6 +123,7 @@ pub(super) async fn run(
     }
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Exited,
     TimedOut,

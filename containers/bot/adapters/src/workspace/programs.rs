@@ -11,12 +11,13 @@ use ars_types::{SandboxKind, SandboxNetwork};
 
 use super::{
     environment::{ChildEnvironment, FOLDERS, TEMPORARY},
+    session::SessionSettings,
     start,
     start::Program,
 };
 use crate::{
     egress::{Gate, GateKind},
-    sandbox::{Access, Reach, Sandbox, TRUSTED_PATH, trusted},
+    sandbox::{Access, Reach, RunGroup, Sandbox, TRUSTED_PATH, trusted},
     upstream::UpstreamProxy,
 };
 
@@ -83,21 +84,17 @@ impl Programs {
         program
     }
 
-    /// Returns the first program of a session, or `None` if this machine can have none.
-    pub(super) fn of_session(&self, place: &Path, reach: Reach) -> Option<Program> {
-        let own = FOLDERS.map(|name| place.join(name));
+    /// Returns the settings of the session of a workspace.
+    pub(super) fn session(&self, place: &Path, group: Option<Arc<RunGroup>>) -> SessionSettings {
         let access = Access {
-            writable: own.into(),
+            writable: FOLDERS.map(|name| place.join(name)).into(),
             readable: Vec::new(),
             temporary: place.join(TEMPORARY),
-            reach,
-            entry: self.sandbox.entry(),
+            reach: Reach::Nothing,
+            entry: None,
             is_of_service: false,
         };
-        let words = self.sandbox.session_words(&access)?;
-        let mut command = start::command(&words);
-        self.environment.set(&mut command, place);
-        Some(Program { command, access: Some(access), sandbox: Arc::clone(&self.sandbox), group: None })
+        SessionSettings { sandbox: Arc::clone(&self.sandbox), gate: self.gate(), access, group }
     }
 
     /// Returns a command of an agent that a session starts.

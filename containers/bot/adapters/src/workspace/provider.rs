@@ -412,9 +412,8 @@ impl GitWorkspaces {
         let place = root.join(&name);
         let group = programs.sandbox.group_of_run();
         let workspace = Arc::new(LocalWorkspace {
-            session: Arc::new(Session::new(programs, &place, group.clone())),
+            session: Arc::new(Session::new(programs.session(&place, group.clone()))),
             egress: self.egress(request.agent, &meta),
-
             group,
             programs: Arc::clone(programs),
             files: Arc::new(Files::of(place.join("tree"), tree)),
@@ -432,7 +431,7 @@ impl GitWorkspaces {
             note,
         });
         if !matches!(request.purpose, OpenFor::View) {
-            workspace.prepare_meanwhile();
+            workspace.session.prepare();
         }
         Ok(workspace)
     }
