@@ -1,6 +1,15 @@
 //! The confinement of a program on a host, which the caller supplies.
 
-use std::{ffi::OsString, fs::File, io, path::PathBuf, process::Command, sync::Arc};
+use std::{
+    ffi::OsString,
+    fs::File,
+    future::ready,
+    io,
+    os::fd::BorrowedFd,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+};
 
 use ars_resident::daemon::RefusedHost;
 use futures::future::BoxFuture;
@@ -26,6 +35,47 @@ pub trait Confine: Send + Sync + 'static {
     /// # Errors
     /// The program is not started.
     fn confine(&self, place: &Place) -> io::Result<Arc<dyn Confined>>;
+
+    /// Starts the sandbox that the commands of a tree share, in the background.
+    fn prepare_shared(&self, _place: &Place) {}
+
+    /// Returns the sandbox that the commands of a tree share, which is started if need be.
+    /// `None` if the command needs a sandbox of its own, such as one beside another command.
+    fn share(&self, _place: &Place) -> BoxFuture<'_, Option<Box<dyn SharedSandbox>>> {
+        Box::pin(ready(None))
+    }
+
+    /// Ends the shared sandboxes with writable folders at or below `folder`.
+    /// A command that is in progress keeps its own until it has ended.
+    fn end_shared(&self, _folder: &Path) {}
+}
+
+/// A shared sandbox while a command has it.
+pub trait SharedSandbox: Send {
+    /// Returns more environment variables of the command, such as the address of a proxy.
+    ///
+    /// # Errors
+    /// The command has no proxy.
+    fn variables(&mut self) -> io::Result<Vec<(OsString, OsString)>>;
+
+    /// Runs a command until it ends or must stop, and kills what it left.
+    /// The descriptors are those of its standard output and its standard error.
+    /// `None` if the sandbox ended before the command began.
+    fn run<'a>(
+        self: Box<Self>,
+        command: &'a Command,
+        streams: [BorrowedFd<'a>; 2],
+        stopped: BoxFuture<'a, ()>,
+    ) -> BoxFuture<'a, io::Result<Option<SharedEnd>>>;
+}
+
+/// The end of a command in a shared sandbox.
+#[derive(Debug, Clone)]
+pub struct SharedEnd {
+    /// 128 + signal if a signal ended it. `None` if it had to stop.
+    pub exit_code: Option<i32>,
+    /// Hosts that its proxy refused.
+    pub refused: Vec<RefusedHost>,
 }
 
 /// The confinement of one program.

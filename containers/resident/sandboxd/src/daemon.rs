@@ -20,7 +20,7 @@ use crate::{
     failure::{OpenError, Result},
     git,
     runtime::Runtime,
-    settings::Settings,
+    settings::{Mode, Settings},
     step::{Progress, Shared, StepContext, lock},
     steps,
     stop::Stop,
@@ -93,6 +93,9 @@ impl Daemon {
     pub async fn cancel_all(&self) {
         self.shared.registry.close();
         self.shared.registry.end(|_| true).await;
+        if let Mode::Host(confine) = &self.runtime.settings.mode {
+            confine.end_shared(self.runtime.places.root());
+        }
         self.shared.trash.close().await;
     }
 

@@ -28,7 +28,7 @@ mod trash;
 mod users;
 mod walk;
 
-pub use confine::{Confine, Confined, Hold, Place, Started};
+pub use confine::{Confine, Confined, Hold, Place, SharedEnd, SharedSandbox, Started};
 pub use daemon::Daemon;
 pub use failure::OpenError;
 pub use process::has_landlock;

@@ -1,8 +1,8 @@
 //! Load on residents of this machine, for `cargo xtask bench residents`.
 //!
 //! Prints one line of JSON for each operation. Arguments: the folder of the data, the repository (`tiny`, `small`,
-//! `medium`, `hostile`), threads by comma, rounds. The commands run in the sandbox of the bot. Beside each number of
-//! threads the same tree is cloned and installed.
+//! `medium`, `hostile`), threads by comma, rounds. The commands run in the sandbox of the bot under Landlock, in which
+//! this program also starts them. Beside each number of threads the same tree is cloned and installed.
 
 #![expect(clippy::unwrap_used, reason = "a failed measurement ends the program")]
 #![expect(clippy::print_stdout, reason = "the result")]
@@ -14,6 +14,7 @@ mod samples;
 mod threads;
 
 use std::{
+    ffi::OsString,
     path::{Path, PathBuf},
     process::Command,
     sync::Arc,
@@ -21,13 +22,15 @@ use std::{
 
 use ars_bot_adapters::{
     residents::{LocalTransport, PROBE_TIMEOUT, ResidentsClient},
-    sandbox::SandboxSettings,
+    sandbox::{SERVE, SandboxSettings, serve},
     workspace::{ChildEnvironment, GitWorkspaces},
 };
 use ars_bot_ports::{Repository, Residents};
 use ars_resident::names::Resource;
+use ars_types::SandboxKind;
 use futures::future::join_all;
 use serde_json::json;
+use tokio::runtime::Runtime;
 
 use self::{
     checkpoints::{SAVES, checkpoint, write},
@@ -109,8 +112,15 @@ async fn load(residents: &dyn Residents, data: &Path, count: usize, rounds: usiz
     peak
 }
 
-#[tokio::main]
-async fn main() {
+fn main() {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    match words.split_first() {
+        Some((first, rest)) if first == SERVE => serve(rest).unwrap(),
+        _ => Runtime::new().unwrap().block_on(measure()),
+    }
+}
+
+async fn measure() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [folder, shape, threads, rounds] = arguments.as_slice() else {
         panic!("folder, repository, threads and rounds are missing");
@@ -121,7 +131,9 @@ async fn main() {
     let origin = Origin::make(&folder, shape);
     let environment = ChildEnvironment::from_service(|name| (name == "PATH").then(|| "/usr/bin:/bin".into()));
     let data = folder.join("data");
-    let local = Arc::new(GitWorkspaces::new(&data, environment, SandboxSettings::default()));
+    let entry = std::env::current_exe().ok();
+    let sandbox = SandboxSettings { kind: Some(SandboxKind::Landlock), entry, ..SandboxSettings::default() };
+    let local = Arc::new(GitWorkspaces::new(&data, environment, sandbox));
     let path = origin.path.display().to_string();
     let known = move |resource: &Resource| {
         Some(Repository { name: resource.slug().to_owned(), origin: path.clone() })

@@ -1,4 +1,6 @@
 //! The confinement of commands of residents on this machine: that of local trees.
+//!
+//! A program has a sandbox of its own, or a command that of its tree (`shared`).
 
 use std::{
     collections::HashMap,
@@ -12,13 +14,14 @@ use std::{
 };
 
 use ars_resident::daemon::RefusedHost;
-use ars_sandboxd::{Confine, Confined, Hold, Place, Started};
+use ars_sandboxd::{Confine, Confined, Hold, Place, SharedSandbox, Started};
 use futures::future::BoxFuture;
 
+use super::{by_tree::ByTree, shared::LentSandbox};
 use crate::{
     egress::{Gate, RunEgress, Scope},
     sandbox::{Access, Membership, Reach, RunGroup, Sandbox},
-    workspace::{self, Commands, Input, Keeper, Program},
+    workspace::{self, Commands, Input, Keeper, Program, Session, SessionSettings},
 };
 
 /// The confinement of the commands of one repository.
@@ -29,6 +32,8 @@ pub(super) struct SandboxConfine {
     origin: Option<String>,
     /// The control groups of trees with a program in progress.
     groups: Mutex<HashMap<PathBuf, Weak<RunGroup>>>,
+    /// The sandboxes that the commands of trees share.
+    sessions: ByTree<Session>,
 }
 
 /// The confinement of one program.
@@ -52,7 +57,32 @@ struct Held {
 
 impl SandboxConfine {
     pub(super) fn new(commands: Arc<Commands>, repository: String, origin: Option<String>) -> Self {
-        Self { commands, repository, origin, groups: Mutex::default() }
+        Self { commands, repository, origin, groups: Mutex::default(), sessions: ByTree::default() }
+    }
+
+    /// Returns the egress of one program, if programs reach the network through a proxy.
+    fn egress(&self) -> Option<Arc<RunEgress>> {
+        let Commands { egress, gate, logins, upstream, .. } = &*self.commands;
+        // A step does not name the agent of its run, so the lists of agents allow nothing here.
+        let scope = Scope { agent: None, repository: Some(&self.repository), origin: self.origin.as_deref() };
+        gate.map(|_| RunEgress::new(egress, scope, logins, upstream))
+    }
+
+    /// Returns the sandbox that the commands of a tree share, started or not.
+    fn session(&self, place: &Place) -> Option<Arc<Session>> {
+        let settings = || SessionSettings {
+            sandbox: Arc::clone(&self.commands.sandbox),
+            gate: self.commands.gate,
+            access: access_of(place, Reach::Nothing),
+            group: place.writable.first().and_then(|tree| self.group_of(tree)),
+        };
+        match self.sessions.get(place, || Session::new(settings())) {
+            Ok(session) => Some(session),
+            Err(error) => {
+                tracing::warn!(%error, "the commands of a tree share no sandbox");
+                None
+            }
+        }
     }
 
     /// Returns the control group of a tree, which is removed when none of its programs is in progress.
@@ -70,22 +100,42 @@ impl SandboxConfine {
 
 impl Confine for SandboxConfine {
     fn confine(&self, place: &Place) -> io::Result<Arc<dyn Confined>> {
-        let Commands { sandbox, gate, egress, logins, upstream, .. } = &*self.commands;
-        // A step does not name the agent of its run, so the lists of agents allow nothing here.
-        let scope = Scope { agent: None, repository: Some(&self.repository), origin: self.origin.as_deref() };
-        let kind = gate.filter(|_| place.has_network);
-        let egress = kind.map(|_| RunEgress::new(egress, scope, logins, upstream));
-        let gate = kind.zip(egress.as_ref()).map(|(kind, egress)| Gate::open(egress, kind)).transpose()?;
-        let access = Access {
-            writable: place.writable.clone(),
-            readable: place.readable.clone(),
-            temporary: place.temporary.clone(),
-            reach: Reach::of(gate.as_ref(), sandbox.network(), place.has_network),
-            entry: None,
-            is_of_service: false,
-        };
+        let Commands { sandbox, gate, .. } = &*self.commands;
+        let egress = place.has_network.then(|| self.egress()).flatten();
+        let gate = gate.zip(egress.as_ref()).map(|(kind, egress)| Gate::open(egress, kind)).transpose()?;
+        let access = access_of(place, Reach::of(gate.as_ref(), sandbox.network(), place.has_network));
         let group = place.writable.first().and_then(|tree| self.group_of(tree));
         Ok(Arc::new(SandboxedProgram { sandbox: Arc::clone(sandbox), access, group, gate, egress }))
+    }
+
+    fn prepare_shared(&self, place: &Place) {
+        if let Some(session) = self.session(place) {
+            session.prepare();
+        }
+    }
+
+    fn share(&self, place: &Place) -> BoxFuture<'_, Option<Box<dyn SharedSandbox>>> {
+        let session = self.session(place);
+        Box::pin(async move {
+            let lent = session?.lend().await?;
+            Some(Box::new(LentSandbox::new(lent, self.egress())) as Box<dyn SharedSandbox>)
+        })
+    }
+
+    fn end_shared(&self, folder: &Path) {
+        self.sessions.remove_in(folder);
+    }
+}
+
+/// Returns the rights of a program with these folders.
+fn access_of(place: &Place, reach: Reach) -> Access {
+    Access {
+        writable: place.writable.clone(),
+        readable: place.readable.clone(),
+        temporary: place.temporary.clone(),
+        reach,
+        entry: None,
+        is_of_service: false,
     }
 }
 
@@ -116,14 +166,18 @@ impl Confined for SandboxedProgram {
     }
 
     fn refused(&self) -> Vec<RefusedHost> {
-        let refused = self.egress.iter().flat_map(|egress| egress.take_refused());
-        let report = |refused: ars_bot_ports::RefusedHost| RefusedHost {
-            host: refused.host,
-            reason: refused.reason,
-            setting: refused.setting,
-        };
-        refused.map(report).collect()
+        self.egress.as_deref().map_or_else(Vec::new, refused_of)
     }
+}
+
+/// Returns the refused hosts of a program, each once.
+pub(super) fn refused_of(egress: &RunEgress) -> Vec<RefusedHost> {
+    let report = |refused: ars_bot_ports::RefusedHost| RefusedHost {
+        host: refused.host,
+        reason: refused.reason,
+        setting: refused.setting,
+    };
+    egress.take_refused().into_iter().map(report).collect()
 }
 
 impl Hold for Held {

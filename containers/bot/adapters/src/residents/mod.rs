@@ -7,12 +7,14 @@
 mod answer;
 mod auto;
 mod bindings;
+mod by_tree;
 mod client;
 mod confine;
 mod local;
 mod saved;
 mod script;
 mod select;
+mod shared;
 mod tokens;
 mod transport;
 mod tree;

@@ -10,13 +10,13 @@ use tokio_util::sync::CancellationToken;
 use crate::support::{World, exec};
 
 /// The kinds that this machine has.
-fn kinds() -> Vec<SandboxKind> {
+pub fn kinds() -> Vec<SandboxKind> {
     let bubblewrap = trusted("bwrap").map(|_| SandboxKind::Bubblewrap);
     bubblewrap.into_iter().chain([SandboxKind::Landlock]).collect()
 }
 
 /// Makes a world of a kind with a warm resident.
-async fn warm(kind: SandboxKind, limits: RunLimits) -> World {
+pub async fn warm(kind: SandboxKind, limits: RunLimits) -> World {
     let network = Some(SandboxNetwork::Open);
     let settings = SandboxSettings { kind: Some(kind), network, limits, ..SandboxSettings::default() };
     let world = World::in_sandbox(settings);
@@ -25,7 +25,7 @@ async fn warm(kind: SandboxKind, limits: RunLimits) -> World {
 }
 
 /// Returns whether a process has this word in its arguments.
-fn is_running(word: &str) -> bool {
+pub fn is_running(word: &str) -> bool {
     let mut all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("cmdline"));
     all.any(|path| fs::read_to_string(path).is_ok_and(|arguments| arguments.contains(word)))
 }

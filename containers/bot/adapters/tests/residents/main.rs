@@ -8,6 +8,7 @@ mod hostile;
 mod onboard;
 mod places;
 mod publish;
+mod session;
 mod support;
 mod worker;
 mod workspaces;

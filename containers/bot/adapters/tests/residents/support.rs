@@ -1,6 +1,11 @@
 //! A repository at a code host, residents of this machine, and waits for conditions.
 
-use std::{path::Path, process::Command, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+    time::Duration,
+};
 
 use ars_bot_adapters::{
     residents::{
@@ -38,6 +43,14 @@ pub fn git(directory: &Path, arguments: &[&str]) -> String {
 
 pub fn thread(name: &str) -> ThreadKey {
     ThreadKey::cli(name)
+}
+
+/// The program that is the first one in a sandbox: an example of this crate.
+fn entry() -> PathBuf {
+    let program = std::env::current_exe().unwrap();
+    let entry = program.parent().unwrap().with_file_name("examples/sandbox_entry");
+    assert!(entry.is_file(), "{} is built with the tests", entry.display());
+    entry
 }
 
 fn landlock() -> SandboxSettings {
@@ -92,6 +105,7 @@ impl World {
         let data = folder.path().join("data");
         let environment =
             ChildEnvironment::from_service(|name| (name == "PATH").then(|| "/usr/bin:/bin".into()));
+        let sandbox = SandboxSettings { entry: Some(entry()), ..sandbox };
         let local = Arc::new(GitWorkspaces::new(&data, environment, sandbox));
         let origin = folder.path().join("origin.git").display().to_string();
         let known = move |resource: &Resource| {

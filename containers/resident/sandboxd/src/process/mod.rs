@@ -5,10 +5,11 @@ mod launch;
 mod program;
 mod rights;
 mod run;
+mod shared;
 mod streams;
 
 pub(crate) use kill::{kill_in, kill_tagged, kill_uid};
-pub(crate) use program::{Input, Program};
+pub(crate) use program::{Input, Program, Sharing};
 pub use rights::has_landlock;
 pub(crate) use run::{Ended, run};
 pub(crate) use streams::{Heads, Streams};

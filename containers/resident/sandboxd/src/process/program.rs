@@ -25,6 +25,17 @@ pub(crate) struct Program {
     pub(crate) input: Input,
     /// Its folders. `None` if only the daemon chose arguments and folder.
     pub(crate) place: Option<Place>,
+    /// Whether it may share a sandbox.
+    pub(crate) sharing: Sharing,
+}
+
+/// The programs that run in one sandbox, on a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// This one only.
+    Alone,
+    /// One command of its tree after the other.
+    WithTree,
 }
 
 /// Input of a program.
@@ -46,6 +57,7 @@ impl Program {
             variables: Vec::new(),
             input: Input::Empty,
             place: None,
+            sharing: Sharing::Alone,
         }
     }
 

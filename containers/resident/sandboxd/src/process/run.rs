@@ -5,6 +5,7 @@
 //! program ends with what holds it (`crate::confine`).
 
 use std::{
+    ffi::{OsStr, OsString},
     fs::File,
     io,
     os::{
@@ -27,6 +28,7 @@ use super::{
     kill::{TAG, kill_tagged},
     launch::{Bounds, launch},
     program::{Input, Program},
+    shared,
     streams::Streams,
 };
 use crate::{
@@ -62,6 +64,9 @@ pub(crate) async fn run(
     stop.check()?;
     let name = program.words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
     let tag = runtime.next_tag(program.user);
+    if let Some(ended) = shared::run(runtime, &program, streams, (stop, &tag)).await? {
+        return Ok(ended);
+    }
     let Prepared { command, confined, bounds, input } = prepare(runtime, program, streams, &tag)?;
     // The confinement may have a proxy, which the program uses until its end.
     let Started { mut child, hold } =
@@ -126,26 +131,12 @@ fn prepare(runtime: &Runtime, program: Program, streams: &Streams, tag: &str) ->
         (Mode::Host(confine), Some(place)) => Some(confine.confine(place).context("confinement")?),
         (Mode::Host(_), None) | (Mode::Users, _) => None,
     };
-    let mut words = program.words;
     let mut command = match &confined {
-        Some(confined) => confined.command(words),
-        None => {
-            let mut command = Command::new(words.remove(0));
-            command.args(words);
-            command
-        }
+        Some(confined) => confined.command(program.words.clone()),
+        None => of_words(&program.words),
     };
-    command.current_dir(&program.cwd).env_clear();
-    command.envs(runtime.settings.environment.iter().map(|(name, value)| (name, value)));
-    if program.place.is_none() {
-        command.envs(runtime.settings.of_service.iter().map(|(name, value)| (name, value)));
-    }
-    command.envs(users::variables(users::home(&runtime.places, program.user)?, program.user));
-    command.envs(program.place.iter().map(|place| ("TMPDIR", &place.temporary)));
-    command.envs(READABLE_NAMES);
-    command.envs(confined.iter().flat_map(|confined| confined.variables()));
-    command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_CEILING_DIRECTORIES", runtime.places.root());
-    command.envs(program.variables).env(TAG, tag);
+    let more = confined.as_ref().map_or_else(Vec::new, |confined| confined.variables());
+    set_environment(&mut command, runtime, &program, (more, tag))?;
     command.stdout(streams.stdout.try_clone().context("stdout")?);
     command.stderr(streams.stderr.try_clone().context("stderr")?);
     if let Some(owner) = users::owner(&runtime.settings.mode, program.user).filter(|owner| owner.0 != 0) {
@@ -161,6 +152,33 @@ fn prepare(runtime: &Runtime, program: Program, streams: &Streams, tag: &str) ->
         Input::File(file) => Some(file),
     };
     Ok(Prepared { command, confined, bounds, input })
+}
+
+/// Returns the command of words.
+pub(super) fn of_words(words: &[OsString]) -> Command {
+    let mut command = Command::new(words.first().map_or(OsStr::new(""), OsString::as_os_str));
+    command.args(words.iter().skip(1));
+    command
+}
+
+/// Gives a command the folder and exactly the variables of a program, and more variables of its confinement.
+pub(super) fn set_environment(
+    command: &mut Command,
+    runtime: &Runtime,
+    program: &Program,
+    (more, tag): (Vec<(OsString, OsString)>, &str),
+) -> Result<()> {
+    command.current_dir(&program.cwd).env_clear();
+    command.envs(runtime.settings.environment.iter().map(|(name, value)| (name, value)));
+    if program.place.is_none() {
+        command.envs(runtime.settings.of_service.iter().map(|(name, value)| (name, value)));
+    }
+    command.envs(users::variables(users::home(&runtime.places, program.user)?, program.user));
+    command.envs(program.place.iter().map(|place| ("TMPDIR", &place.temporary)));
+    command.envs(READABLE_NAMES).envs(more);
+    command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_CEILING_DIRECTORIES", runtime.places.root());
+    command.envs(program.variables.iter().map(|(name, value)| (name, value))).env(TAG, tag);
+    Ok(())
 }
 
 /// A process group that is killed when dropped.

@@ -8,7 +8,8 @@ use ars_resident::plan::{User, shell_words};
 use super::home;
 use crate::{
     failure::{Context as _, Result},
-    process::{Ended, Heads, Input, Program, Streams, run},
+    process::{Ended, Heads, Input, Program, Sharing, Streams, run},
+    settings::Mode,
     step::StepContext,
     stop::Why,
     users,
@@ -23,7 +24,7 @@ pub(super) async fn table(
 ) -> Result<Answer> {
     let ran = match user {
         User::BUILD => build(step, command, cwd).await?,
-        _ => shell(step, user, command.as_str(), cwd).await?,
+        _ => shell(step, user, command.as_str(), cwd, Sharing::Alone).await?,
     };
     let (ended, streams) = match ran {
         Ok(done) => done,
@@ -40,11 +41,21 @@ pub(super) async fn exec(
     cwd: &str,
     head_bytes: usize,
 ) -> Result<Answer> {
-    let (ended, streams) = match shell(step, user, command.as_str(), cwd).await? {
+    let (ended, streams) = match shell(step, user, command.as_str(), cwd, Sharing::WithTree).await? {
         Ok(done) => done,
         Err(refused) => return Ok(Answer::Command(refused)),
     };
     finish(step, ended, &streams.heads(head_bytes.min(HEAD_BYTES_MAX)))
+}
+
+/// Starts the sandbox of the commands of a tree in the background, on a host.
+pub(super) fn prepare(step: &StepContext<'_>, tree: &str) -> Result<()> {
+    if let Mode::Host(confine) = &step.runtime.settings.mode {
+        let user = User::Unprivileged(step.tree_user()?);
+        let folder = step.runtime.places.real(tree)?;
+        confine.prepare_shared(&step.runtime.place(user, &folder, true)?);
+    }
+    Ok(())
 }
 
 /// Runs a command of the build user in a shell, in an empty home. No process is left after it.
@@ -54,7 +65,7 @@ pub(super) async fn build(
     cwd: &str,
 ) -> Result<std::result::Result<(Ended, Streams), CommandEnd>> {
     home::enter_build(step).await?;
-    let ran = shell(step, User::BUILD, command.as_str(), cwd).await;
+    let ran = shell(step, User::BUILD, command.as_str(), cwd, Sharing::Alone).await;
     home::leave_build(step).await?;
     ran
 }
@@ -65,6 +76,7 @@ pub(super) async fn shell(
     user: User,
     command: &str,
     cwd: &str,
+    sharing: Sharing,
 ) -> Result<std::result::Result<(Ended, Streams), CommandEnd>> {
     let runtime = step.runtime;
     // Also refuses a folder that is a link or does not exist.
@@ -92,6 +104,7 @@ pub(super) async fn shell(
         variables: Vec::new(),
         input: Input::Empty,
         place: Some(runtime.place(user, &folder, true)?),
+        sharing,
     };
     let program = program.args(shell_words(command));
     let ended = run(runtime, program, &streams, &step.stop).await?;

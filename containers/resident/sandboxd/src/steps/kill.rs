@@ -6,6 +6,7 @@ use ars_resident::plan::User;
 use crate::{
     failure::{Result, invalid},
     process::{kill_in, kill_tagged, kill_uid},
+    settings::Mode,
     step::StepContext,
     users,
 };
@@ -18,8 +19,12 @@ pub(super) async fn user(step: &StepContext<'_>, user: User) -> Result<Answer> {
     Ok(Answer::Killed { processes: all_of(step, user).await? })
 }
 
-/// Kills all processes of a user, and returns their number.
+/// Kills all processes of a user, and returns the number of those that a step started.
+/// The sandbox that commands of its tree share ends, too.
 pub(super) async fn all_of(step: &StepContext<'_>, user: User) -> Result<u32> {
+    if let Mode::Host(confine) = &step.runtime.settings.mode {
+        confine.end_shared(&users::home(&step.runtime.places, user)?);
+    }
     let tags = step.runtime.tags_of(user);
     let owner = users::owner(&step.runtime.settings.mode, user);
     step.blocking(move |_| Ok(kill_tagged(&tags) + owner.map_or(0, |owner| kill_uid(owner.0)))).await

@@ -10,6 +10,8 @@ use super::{
 use crate::{failure::Result, step::StepContext};
 
 /// Performs a step.
+///
+/// The credential is the last step of an attach, after which the first command is near.
 pub(crate) async fn perform(step: &StepContext<'_>) -> Result<Answer> {
     match &step.request.step.operation {
         Operation::Git { args, cwd, has_credential } => git_step::git(step, args, cwd, *has_credential).await,
@@ -30,9 +32,15 @@ pub(crate) async fn perform(step: &StepContext<'_>) -> Result<Answer> {
         Operation::CopyBuilds { tree, owner } => builds::copy(step, tree, *owner).await,
         Operation::WriteFile { path, mode } => files::write(step, path, *mode),
         Operation::ReadFile { path, max_chars } => files::read(step, path, *max_chars),
-        Operation::WriteCredential { tree } => credential::write(step, tree).await,
+        Operation::WriteCredential { tree } => {
+            let written = credential::write(step, tree).await?;
+            command::prepare(step, tree).map(|()| written)
+        }
         Operation::CheckCredential { tree } => credential::check(step, tree),
-        Operation::ScrubCredential { tree } => credential::scrub(step, tree).await,
+        Operation::ScrubCredential { tree } => {
+            let scrubbed = credential::scrub(step, tree).await?;
+            command::prepare(step, tree).map(|()| scrubbed)
+        }
         Operation::CheckTree { tree, tip } => check::check(step, tree, tip.as_ref()).await,
         Operation::Checkpoint { tree } => checkpoint::save(step, tree).await,
         Operation::ReceiveCommit { tree, sha } => transfer::receive(step, tree, sha).await,
