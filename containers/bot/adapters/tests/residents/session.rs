@@ -109,8 +109,9 @@ async fn killed_sandbox_of_a_tree_is_replaced() {
         let (ended, ()) = tokio::join!(running, killing);
         assert_eq!((ended.exit_code, ended.timed_out), (137, false), "{kind}: {ended:?}");
         assert_in_session(&*tree, kind).await;
-        // Also between two commands.
+        // Also between two commands. The first one may meet a program that is about to end, and has its own sandbox.
         kill();
+        assert_eq!(exec(&*tree, "echo next").await.output, "next\n", "{kind}");
         assert_in_session(&*tree, kind).await;
         let first = servers(&world);
         // A command that is cancelled does not end it.
