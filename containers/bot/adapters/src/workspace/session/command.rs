@@ -44,11 +44,11 @@ impl Lent {
     ) -> Result<Option<Ongoing>, WorkspaceError> {
         self.is_over = false;
         let membership = self.session.settings.group.as_ref().and_then(RunGroup::attend);
-        let message = start_message(command).map_err(lost)?;
+        let message = start_message(command).map_err(|error| lost(&error))?;
         match self.live()?.send(&message, &streams).await {
             Err(error) if has_not_begun(&error) => Ok(None),
             sent => {
-                sent.map_err(lost)?;
+                sent.map_err(|error| lost(&error))?;
                 Ok(Some(Ongoing { lent: self, membership }))
             }
         }
@@ -79,7 +79,7 @@ impl Ongoing {
         let text = |body: Vec<u8>| String::from_utf8_lossy(&body).into_owned();
         match answer {
             Err(error) if has_not_begun(&error) => Ok(Exit::NotBegun),
-            Err(error) => Err(lost(error)),
+            Err(error) => Err(lost(&error)),
             Ok(Some(Frame { kind: Answer::Exited, body, .. })) => {
                 Ok(Exit::Code(text(body).parse().unwrap_or(SIGNAL_BASE)))
             }
@@ -105,8 +105,8 @@ impl Ongoing {
     }
 }
 
-fn lost(error: io::Error) -> WorkspaceError {
-    infra("the session", &error)
+fn lost(error: &io::Error) -> WorkspaceError {
+    infra("the session", error)
 }
 
 /// Returns whether a broken connection means that the order was not read.
