@@ -19,7 +19,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use crate::{
     failure::{Context as _, Result, invalid},
     process::{Ended, Input, Program, Streams, run},
-    runtime::{Runtime, words},
+    runtime::{GLOBAL, Runtime, words},
     settings::Mode,
     stop::{Stop, Why},
 };
@@ -41,8 +41,6 @@ const SETTINGS: [&str; 11] = [
 ];
 /// Transports of calls. `file` is that of the mirror.
 const TRANSPORTS: &str = "file:http:https";
-/// The daemon's settings of git: all users may read the mirror.
-pub(crate) const GLOBAL: &str = "/workspace/.gitconfig";
 /// A file without settings.
 const NO_FILE: &str = "/dev/null";
 /// The author of commits.

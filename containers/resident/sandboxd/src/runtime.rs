@@ -17,13 +17,14 @@ use rustix::fs::statvfs;
 use crate::{
     confine::Place,
     failure::OpenError,
-    git::GLOBAL,
     homes::{self, TEMPORARY, make_folder, temporary_of},
     places::Places,
     settings::{Mode, Settings},
     users,
 };
 
+/// The daemon's settings of git: all users may read the mirror.
+pub(crate) const GLOBAL: &str = "/workspace/.gitconfig";
 /// The folders of the daemon's own programs. Nothing in a tree is in one of them.
 const TRUSTED: [&str; 7] = [
     "/usr/local/sbin",

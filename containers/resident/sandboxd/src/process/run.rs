@@ -161,7 +161,7 @@ pub(super) fn of_words(words: &[OsString]) -> Command {
     command
 }
 
-/// Gives a command the folder and exactly the variables of a program, and more variables of its confinement.
+/// Gives a command the folder and exactly the variables of a program, and more of its confinement.
 pub(super) fn set_environment(
     command: &mut Command,
     runtime: &Runtime,

@@ -1,4 +1,4 @@
-//! The bot's side of a session: the sandbox in which the commands of a tree are started one after the other.
+//! The bot's side of a session: a sandbox that starts the commands of a tree one after the other.
 //!
 //! It is started beside the first call of the model, or by the first command, and ends when it is dropped (`lend`).
 //! A command has it from its start until all that it left is killed (`command`). One beside another command has a
