@@ -22,6 +22,8 @@ const REF_MISSING: &str = "couldn't find remote ref";
 const REMOTE_MARK: &str = "remote: ";
 /// Most lines of git that a reason quotes.
 const QUOTED_LINES: usize = 4;
+/// Most characters of these lines that are searched for secrets, which takes a Worker milliseconds for each thousand.
+const SEARCHED_MAX_CHARS: usize = 20 * TEXT_MAX_CHARS;
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
     /// Answers `/push`. A rejection of the code host is a result. A repetition has no further effect.
@@ -111,5 +113,6 @@ fn reason(words: &str, unminted: Option<&str>) -> String {
         quoted.extend(&lines[lines.len().saturating_sub(QUOTED_LINES)..]);
     }
     let without = unminted.map(|why| format!(" (without a token: {why})")).unwrap_or_default();
-    ars_events::clean(&format!("{}{without}", quoted.join(" ")), TEXT_MAX_CHARS)
+    let text: String = quoted.join(" ").chars().take(SEARCHED_MAX_CHARS).collect();
+    ars_events::clean(&format!("{text}{without}"), TEXT_MAX_CHARS)
 }
