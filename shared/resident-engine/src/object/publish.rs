@@ -23,7 +23,7 @@ const REMOTE_MARK: &str = "remote: ";
 /// Most lines of git that a reason quotes.
 const QUOTED_LINES: usize = 4;
 /// Most characters of these lines that are searched for secrets, which takes a Worker milliseconds for each thousand.
-const SEARCHED_MAX_CHARS: usize = 20 * TEXT_MAX_CHARS;
+const SEARCHED_MAX_CHARS: usize = 8_000;
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {
     /// Answers `/push`. A rejection of the code host is a result. A repetition has no further effect.
