@@ -1,4 +1,5 @@
 //! The list of a compatible server's models. The choice among them is tested in the composition root.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use ars_auth::Secret;
 use ars_bot_adapters::models::{ProviderConfig, ProviderKind, Transport, listed_models};
