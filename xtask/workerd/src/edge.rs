@@ -71,8 +71,8 @@ pub(crate) fn refuse_dev_bot(settings: &Path) -> Result<()> {
 }
 
 /// Rejects a deployment with an image of another commit.
-/// Its context is written by hand (docs/guide/cloudflare.md) and remains until the next time. `command` is wrangler's. Builds for
-/// this machine name their image differently.
+/// Its context is written by hand (docs/guide/cloudflare.md) and remains until the next time. `command` is wrangler's.
+/// Builds for this machine name their image differently.
 pub(crate) fn refuse_stale_image(command: Option<&str>, stamp: &Path, commit: Option<&str>) -> Result<()> {
     if command != Some(DEPLOYING) {
         return Ok(());

@@ -22,7 +22,8 @@ const REF_MISSING: &str = "couldn't find remote ref";
 const REMOTE_MARK: &str = "remote: ";
 /// Most lines of git that a reason quotes.
 const QUOTED_LINES: usize = 4;
-/// Most characters of these lines that are searched for secrets, which takes a Worker milliseconds for each thousand.
+/// Most characters of these lines that are searched for secrets.
+/// A Worker takes milliseconds for each thousand.
 const SEARCHED_MAX_CHARS: usize = 8_000;
 
 impl<S: Sql + 'static, H: Host> Engine<S, H> {

@@ -156,7 +156,8 @@ async fn clone(
     Ok(())
 }
 
-/// Returns whether an origin is a folder in which git finds no repository, of which git says that it does not exist.
+/// Returns whether an origin is a folder without a repository.
+/// Git says of it that it does not exist.
 fn is_plain_folder(origin: &str) -> bool {
     let folder = Path::new(origin);
     folder.is_absolute() && folder.is_dir() && !folder.join(".git").exists() && !folder.join("HEAD").exists()
