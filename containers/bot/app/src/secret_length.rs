@@ -53,8 +53,11 @@ pub fn first_short<'a>(tokens: impl Iterator<Item = &'a Secret>, plan: &Plan) ->
     let webhooks = Secret::parse(environment::variable(name::GITHUB_WEBHOOK_SECRET));
     let others = [(of_dashboard, dashboard), (name::GITHUB_WEBHOOK_SECRET, webhooks.as_ref())];
     let others = others.into_iter().filter_map(|(name, secret)| Some((name, secret?)));
-    let mut all = tokens.map(|token| (name::INGRESS_TOKENS, token)).chain(others);
-    all.find(|(_, secret)| is_short(secret)).map(|(variable, _)| variable.to_owned())
+    first_short_of(tokens.map(|token| (name::INGRESS_TOKENS, token)).chain(others))
+}
+
+fn first_short_of<'a>(mut secrets: impl Iterator<Item = (&'a str, &'a Secret)>) -> Option<String> {
+    secrets.find(|(_, secret)| is_short(secret)).map(|(variable, _)| variable.to_owned())
 }
 
 fn is_short(secret: &Secret) -> bool {
@@ -87,8 +90,13 @@ mod tests {
     }
 
     #[test]
-    fn characters_of_a_secret_are_counted() {
+    fn first_short_secret_names_its_variable() {
         let secret = |length| Secret::parse(Some("é".repeat(length))).unwrap();
-        assert!(is_short(&secret(MIN_SECRET_CHARS - 1)) && !is_short(&secret(MIN_SECRET_CHARS)));
+        let (short, long) = (secret(MIN_SECRET_CHARS - 1), secret(MIN_SECRET_CHARS));
+        let found = |secrets: &[(&str, &Secret)]| {
+            first_short_of(secrets.iter().map(|&(name, secret)| (name, secret)))
+        };
+        assert_eq!(found(&[("A", &long), ("B", &short), ("C", &short)]).as_deref(), Some("B"));
+        assert_eq!(found(&[("A", &long)]), None);
     }
 }

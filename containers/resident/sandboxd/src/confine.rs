@@ -46,7 +46,7 @@ pub trait Confine: Send + Sync + 'static {
     }
 
     /// Ends the shared sandboxes with writable folders at or below `folder`.
-    /// A command that is in progress keeps its own until it has ended.
+    /// A command in progress ends with its own.
     fn end_shared(&self, _folder: &Path) {}
 }
 

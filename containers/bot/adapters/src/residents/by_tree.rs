@@ -63,11 +63,10 @@ impl<T: Send + Sync + 'static> ByTree<T> {
         Ok(value)
     }
 
-    /// Removes the values of trees with a writable folder at or below `folder`.
-    pub(super) fn remove_in(&self, folder: &Path) {
+    /// Removes and returns the values of trees with a writable folder at or below `folder`.
+    pub(super) fn remove_in(&self, folder: &Path) -> Vec<Arc<T>> {
         let is_in = |entry: &Entry<T>| entry.place.writable.iter().any(|own| own.starts_with(folder));
-        let removed: Vec<_> = lock(&self.0).known.extract_if(|_, entry| is_in(entry)).collect();
-        drop(removed);
+        lock(&self.0).known.extract_if(|_, entry| is_in(entry)).map(|(_, entry)| entry.value).collect()
     }
 }
 
@@ -147,7 +146,7 @@ mod tests {
             [("a", "home1"), ("b", "home10")].map(|(tree, home)| place(root.path(), tree, home));
         let ended = Arc::downgrade(&trees.get(&first, || 1).unwrap());
         let kept = Arc::downgrade(&trees.get(&other, || 2).unwrap());
-        trees.remove_in(&root.path().join("home1"));
+        assert_eq!(trees.remove_in(&root.path().join("home1")).len(), 1);
         assert_eq!((ended.strong_count(), kept.strong_count()), (0, 1));
     }
 

@@ -123,7 +123,7 @@ impl Confine for SandboxConfine {
     }
 
     fn end_shared(&self, folder: &Path) {
-        self.sessions.remove_in(folder);
+        self.sessions.remove_in(folder).iter().for_each(|session| session.end());
     }
 }
 

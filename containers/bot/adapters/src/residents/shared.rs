@@ -50,15 +50,16 @@ impl SharedSandbox for LentSandbox {
                 exit = ongoing.exited() => Some(exit.map_err(io::Error::other)?),
                 () = stopped => None,
             };
-            if exit == Some(Exit::NotBegun) {
+            // With a sandbox of its own it begins, or fails for the reason that it has there.
+            if matches!(exit, Some(Exit::NotBegun | Exit::Failed(_))) {
+                ongoing.finish(exit.as_ref()).await;
                 return Ok(None);
             }
             // A resident does not report which limit was reached.
             ongoing.finish(exit.as_ref()).await;
             let exit_code = match exit {
                 Some(Exit::Code(code)) => Some(code),
-                Some(Exit::Failed(reason)) => return Err(io::Error::other(reason)),
-                Some(Exit::NotBegun) | None => None,
+                Some(Exit::NotBegun | Exit::Failed(_)) | None => None,
             };
             let refused = egress.as_deref().map_or_else(Vec::new, refused_of);
             Ok(Some(SharedEnd { exit_code, refused }))

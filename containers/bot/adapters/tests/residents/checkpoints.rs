@@ -33,7 +33,7 @@ async fn save(tree: &dyn Workspace, name: &str) -> Option<(String, bool)> {
 
 impl World {
     /// Removes the tree of a thread without its service, as the loss of a container does.
-    async fn lose_tree(&self, name: &str) {
+    pub(crate) async fn lose_tree(&self, name: &str) {
         let (resource, thread_key) = (Resource::parse(RESOURCE).unwrap(), StrictThreadKey::of(&thread(name)));
         let request = DetachRequest { resource, thread_key, force: true };
         let answer = self.residents.detach(&request, &CancellationToken::new()).await.unwrap();

@@ -142,6 +142,16 @@ async fn shared_sandbox_ends_with_its_tree() {
         until(|| servers(&world).is_empty()).await;
         // The next thread gets the user of the first one.
         let second = world.open("second").await;
+        // A kill ends a command in progress, also one without the mark of its step.
+        let running = exec(&*second, "touch begun; exec env -i setsid sleep 98773");
+        let killing = async {
+            while second.read("begun", 1).await.is_err() {}
+            until(|| is_running("98773")).await;
+            world.lose_tree("second").await;
+        };
+        tokio::join!(running, killing);
+        assert!(!is_running("98773"), "{kind}");
+        let second = world.open("second").await;
         assert_in_session(&*second, kind).await;
         assert_eq!(servers(&world).len(), 1, "{kind}");
         drop(second);

@@ -39,7 +39,10 @@ fn valid(key: &str, id: &str) -> Result<(), ConfigError> {
     if is_actor && !id.contains(char::is_whitespace) {
         return Ok(());
     }
-    Err(ConfigError::invalid(key, "must be an actor id such as `http:ann`, and not one of the command line"))
+    Err(ConfigError::invalid(
+        key,
+        "must be an actor id of a known platform, such as `http:ann`, and not one of the command line",
+    ))
 }
 
 #[cfg(test)]

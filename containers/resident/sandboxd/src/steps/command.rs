@@ -49,13 +49,16 @@ pub(super) async fn exec(
 }
 
 /// Starts the sandbox of the commands of a tree in the background, on a host.
-pub(super) fn prepare(step: &StepContext<'_>, tree: &str) -> Result<()> {
-    if let Mode::Host(confine) = &step.runtime.settings.mode {
+pub(super) fn prepare(step: &StepContext<'_>, tree: &str) {
+    let Mode::Host(confine) = &step.runtime.settings.mode else { return };
+    let place = || {
         let user = User::Unprivileged(step.tree_user()?);
-        let folder = step.runtime.places.real(tree)?;
-        confine.prepare_shared(&step.runtime.place(user, &folder, true)?);
+        step.runtime.place(user, &step.runtime.places.real(tree)?, true)
+    };
+    // Without it the first command starts the sandbox.
+    if let Ok(place) = place() {
+        confine.prepare_shared(&place);
     }
-    Ok(())
 }
 
 /// Runs a command of the build user in a shell, in an empty home. No process is left after it.

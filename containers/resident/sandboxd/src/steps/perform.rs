@@ -34,12 +34,14 @@ pub(crate) async fn perform(step: &StepContext<'_>) -> Result<Answer> {
         Operation::ReadFile { path, max_chars } => files::read(step, path, *max_chars),
         Operation::WriteCredential { tree } => {
             let written = credential::write(step, tree).await?;
-            command::prepare(step, tree).map(|()| written)
+            command::prepare(step, tree);
+            Ok(written)
         }
         Operation::CheckCredential { tree } => credential::check(step, tree),
         Operation::ScrubCredential { tree } => {
             let scrubbed = credential::scrub(step, tree).await?;
-            command::prepare(step, tree).map(|()| scrubbed)
+            command::prepare(step, tree);
+            Ok(scrubbed)
         }
         Operation::CheckTree { tree, tip } => check::check(step, tree, tip.as_ref()).await,
         Operation::Checkpoint { tree } => checkpoint::save(step, tree).await,

@@ -73,6 +73,7 @@ impl Ongoing {
         let answer = loop {
             tokio::select! {
                 () = &mut watching, if is_watched => is_watched = false,
+                () = self.lent.session.ended.cancelled() => break Ok(None),
                 answer = &mut answered => break answer,
             }
         };
@@ -84,7 +85,7 @@ impl Ongoing {
                 Ok(Exit::Code(text(body).parse().unwrap_or(SIGNAL_BASE)))
             }
             Ok(Some(Frame { kind: Answer::Failed, body, .. })) => Ok(Exit::Failed(text(body))),
-            // Everything in the sandbox was killed, such as at a limit of the run.
+            // Everything in the sandbox was killed, such as at a limit of the run, or must end.
             Ok(_) => Ok(Exit::Code(SIGNAL_BASE + KILL)),
         }
     }

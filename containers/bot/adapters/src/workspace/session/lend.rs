@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ars_bot_ports::WorkspaceError;
+use tokio_util::sync::CancellationToken;
 
 use super::live::Live;
 use crate::{
@@ -30,6 +31,8 @@ pub(crate) struct Session {
     pub(super) settings: SessionSettings,
     starting: tokio::sync::Mutex<u32>,
     slot: Mutex<Slot>,
+    /// Ends the command in progress, too.
+    pub(super) ended: CancellationToken,
 }
 
 #[derive(Default)]
@@ -53,7 +56,17 @@ pub(crate) struct Lent {
 impl Session {
     /// Returns a session that is not started yet.
     pub(crate) fn new(settings: SessionSettings) -> Self {
-        Self { settings, starting: tokio::sync::Mutex::default(), slot: Mutex::default() }
+        Self {
+            settings,
+            starting: tokio::sync::Mutex::default(),
+            slot: Mutex::default(),
+            ended: CancellationToken::new(),
+        }
+    }
+
+    /// Ends the command in progress with everything it left. No command begins after it.
+    pub(crate) fn end(&self) {
+        self.ended.cancel();
     }
 
     fn slot(&self) -> MutexGuard<'_, Slot> {
@@ -64,6 +77,13 @@ impl Session {
     /// `None` if the command needs a sandbox of its own.
     pub(crate) async fn lend(self: &Arc<Self>) -> Option<Lent> {
         let mut failures = self.starting.lock().await;
+        self.lend_or_start(&mut failures).await
+    }
+
+    async fn lend_or_start(self: &Arc<Self>, failures: &mut u32) -> Option<Lent> {
+        if self.ended.is_cancelled() {
+            return None;
+        }
         let taken = {
             let mut slot = self.slot();
             match &mut *slot {
@@ -102,7 +122,11 @@ impl Session {
     pub(crate) fn prepare(self: &Arc<Self>) {
         let session = Arc::clone(self);
         // Its owner may be gone meanwhile.
-        tokio::spawn(async move { drop(session.lend().await) });
+        tokio::spawn(async move {
+            // A command that comes meanwhile waits for it.
+            let mut failures = session.starting.lock().await;
+            drop(session.lend_or_start(&mut failures).await);
+        });
     }
 }
 
