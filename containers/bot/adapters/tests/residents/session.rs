@@ -143,7 +143,7 @@ async fn shared_sandbox_ends_with_its_tree() {
         // The next thread gets the user of the first one.
         let second = world.open("second").await;
         // A kill ends a command in progress, also one without the mark of its step.
-        let running = exec(&*second, "touch begun; exec env -i setsid sleep 98773");
+        let running = exec(&*second, "touch begun; exec env -i sleep 98773");
         let killing = async {
             while second.read("begun", 1).await.is_err() {}
             until(|| is_running("98773")).await;
