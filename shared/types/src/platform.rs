@@ -80,6 +80,11 @@ pub struct ChannelTraits {
     pub replaces_replies: bool,
 }
 
+impl ChannelTraits {
+    /// A requester that does not wait at an open connection, in a thread without strangers.
+    pub const PATIENT: Self = Self { can_wait: true, has_untrusted_text: false, replaces_replies: false };
+}
+
 /// Rules for a platform's channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChannelRules {
@@ -115,15 +120,15 @@ const CLOSED: PlatformRules = PlatformRules {
     is_key_subject: false,
 };
 
-/// Traits of the channel of a person or machine that does not wait at an open connection.
-const PATIENT: ChannelTraits =
-    ChannelTraits { can_wait: true, has_untrusted_text: false, replaces_replies: false };
+/// Most restrictive traits, where there is no channel.
+const NO_CHANNEL: ChannelTraits =
+    ChannelTraits { can_wait: false, has_untrusted_text: true, replaces_replies: false };
 
 /// Callers that wait at an open connection, and read the record if the run outlasts it.
 const CALLER: ChannelRules = ChannelRules {
     visibility: Visibility::Machine,
     reply_path: ReplyPath::Record,
-    traits: ChannelTraits { can_wait: false, ..PATIENT },
+    traits: ChannelTraits { can_wait: false, ..ChannelTraits::PATIENT },
 };
 
 const SLACK: PlatformRules = PlatformRules {
@@ -132,7 +137,7 @@ const SLACK: PlatformRules = PlatformRules {
     channels: Some(ChannelRules {
         visibility: Visibility::Unknown,
         reply_path: ReplyPath::Conversation,
-        traits: PATIENT,
+        traits: ChannelTraits::PATIENT,
     }),
     ..CLOSED
 };
@@ -165,7 +170,7 @@ const CLI: PlatformRules = PlatformRules {
     channels: Some(ChannelRules {
         visibility: Visibility::Unknown,
         reply_path: ReplyPath::None,
-        traits: PATIENT,
+        traits: ChannelTraits::PATIENT,
     }),
     ..CLOSED
 };
@@ -176,7 +181,7 @@ const SCHEDULE: PlatformRules = PlatformRules {
     channels: Some(ChannelRules {
         visibility: Visibility::Machine,
         reply_path: ReplyPath::None,
-        traits: PATIENT,
+        traits: ChannelTraits::PATIENT,
     }),
     ..CLOSED
 };
@@ -216,6 +221,11 @@ impl Platform {
     /// Returns the channels' visibility if no lookup resolves it, `Unknown` without channels.
     pub fn visibility(self) -> Visibility {
         self.rules().channels.map_or(Visibility::Unknown, |channels| channels.visibility)
+    }
+
+    /// Returns the channel traits, the most restrictive ones without channels.
+    pub fn channel_traits(self) -> ChannelTraits {
+        self.rules().channels.map_or(NO_CHANNEL, |channels| channels.traits)
     }
 
     /// Returns how a reply reaches the requester from another process.

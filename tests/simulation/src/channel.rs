@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use ars_bot_ports::{ChannelIo, Channels, HistoryTurn, ReplyError};
-use ars_types::RunId;
+use ars_bot_ports::{Channel, ChannelEvent, Channels, HistoryTurn, ReplyError};
+use ars_types::{ChannelTraits, RunId};
 use ars_wire::ledger::LiveRun;
 use async_trait::async_trait;
 
@@ -42,10 +42,14 @@ impl ReplyChannel {
     fn to(&self) -> &String {
         self.begun.get().unwrap_or(&self.to)
     }
-}
 
-#[async_trait]
-impl ChannelIo for ReplyChannel {
+    fn note_start(&self, run: &RunId) {
+        *self.run.lock().unwrap() = Some(run.to_string());
+        if let Some(request) = self.life.world.evidence().run(run.as_str()).request.clone() {
+            let _ = self.begun.set(request);
+        }
+    }
+
     async fn reply(&self, text: &str) -> Result<(), ReplyError> {
         let call = self.life.begin("reply").await;
         if !call.is_undelivered {
@@ -79,15 +83,25 @@ impl ChannelIo for ReplyChannel {
         self.life.end_call(&call).await;
         if call.is_undelivered { Err(ReplyError("as planned".into())) } else { Ok(()) }
     }
+}
+
+#[async_trait]
+impl Channel for ReplyChannel {
+    fn traits(&self) -> ChannelTraits {
+        ChannelTraits::PATIENT
+    }
 
     async fn history(&self) -> Vec<HistoryTurn> {
         Vec::new()
     }
 
-    fn run_started(&self, id: &RunId) {
-        *self.run.lock().unwrap() = Some(id.to_string());
-        if let Some(request) = self.life.world.evidence().run(id.as_str()).request.clone() {
-            let _ = self.begun.set(request);
+    async fn send(&self, event: ChannelEvent) -> Result<(), ReplyError> {
+        if let ChannelEvent::RunStarted(run) = &event {
+            self.note_start(run);
+        }
+        match event.into_text() {
+            Some(text) => self.reply(&text).await,
+            None => Ok(()),
         }
     }
 }
@@ -96,7 +110,7 @@ impl ChannelIo for ReplyChannel {
 pub(crate) struct Reopened(pub(crate) Arc<Lifetime>);
 
 impl Channels for Reopened {
-    fn reopen(&self, run: &LiveRun) -> Option<Arc<dyn ChannelIo>> {
+    fn reopen(&self, run: &LiveRun) -> Option<Arc<dyn Channel>> {
         let to = script::ids(run.meta["label"].as_str()?).pop()?;
         Some(Arc::new(ReplyChannel::new(Arc::clone(&self.0), to, Some(&run.run_id))))
     }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use ars_bot_http::CommentChannel;
-use ars_bot_ports::{ChannelIo, Channels, CodeHost, NobodyListens};
+use ars_bot_ports::{Channel, Channels, CodeHost, NobodyListens};
 use ars_types::{Platform, ReplyPath};
 use ars_wire::ledger::LiveRun;
 
@@ -18,7 +18,7 @@ pub struct RecordedChannels {
 }
 
 impl Channels for RecordedChannels {
-    fn reopen(&self, run: &LiveRun) -> Option<Arc<dyn ChannelIo>> {
+    fn reopen(&self, run: &LiveRun) -> Option<Arc<dyn Channel>> {
         let (platform, _) = Platform::split(&run.thread_key)?;
         match platform.reply_path() {
             ReplyPath::None => None,

@@ -8,7 +8,8 @@ use ars_bot_adapters::{
     sandbox::SandboxSettings,
 };
 use ars_bot_core::{Capabilities, Deps, settings::Settings};
-use ars_bot_ports::{ChannelIo, Choices, HistoryTurn, IncomingMessage, ReplyError};
+use ars_bot_ports::{Choices, IncomingMessage};
+use ars_bot_testkit::RecordingChannel;
 use ars_events::Redactor;
 use ars_types::{Platform, ThreadKey, Visibility};
 use async_trait::async_trait;
@@ -25,21 +26,6 @@ use crate::{
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
-
-/// A channel that delivers its history when the test allows it.
-struct Slow(Arc<Notify>);
-
-#[async_trait]
-impl ChannelIo for Slow {
-    async fn reply(&self, _text: &str) -> Result<(), ReplyError> {
-        Ok(())
-    }
-
-    async fn history(&self) -> Vec<HistoryTurn> {
-        self.0.notified().await;
-        Vec::new()
-    }
-}
 
 /// A server with a connection that never ends.
 struct Hanging;
@@ -88,7 +74,9 @@ async fn drain_and_server_share_one_deadline() {
     let folder = tempfile::tempdir().unwrap();
     let (core, allowed) = (core(folder.path()), Arc::new(Notify::new()));
     let asked = tokio::spawn({
-        let (core, io) = (core.clone(), Arc::new(Slow(Arc::clone(&allowed))));
+        let core = core.clone();
+        let history_permit = Some(Arc::clone(&allowed));
+        let io = Arc::new(RecordingChannel { history_permit, ..RecordingChannel::default() });
         async move { core.dispatch(message(), io).await }
     });
     while core.load().in_flight == 0 {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use ars_auth::TokenMap;
-use ars_bot_ports::{ChannelIo, Clock, IncomingMessage, Models, Randomness, RunStore, WorkspaceProvider};
+use ars_bot_ports::{Channel, Clock, IncomingMessage, Models, Randomness, RunStore, WorkspaceProvider};
 use ars_events::Redactor;
 use ars_types::UnixMillis;
 use tokio::sync::mpsc;
@@ -78,7 +78,7 @@ pub(crate) struct Requeued {
     /// The request.
     pub(crate) message: IncomingMessage,
     /// The channel of its sender, or of the run that did not read it.
-    pub(crate) io: Arc<dyn ChannelIo>,
+    pub(crate) io: Arc<dyn Channel>,
     /// Counted from the moment it is queued, so that a drain waits for it.
     pub(crate) in_flight: InFlight,
 }
@@ -120,7 +120,7 @@ impl RunContext {
     }
 
     /// Queues an unread follow-up for dispatch, also during a drain.
-    pub(crate) fn requeue(&self, message: IncomingMessage, io: Arc<dyn ChannelIo>) {
+    pub(crate) fn requeue(&self, message: IncomingMessage, io: Arc<dyn Channel>) {
         let requeued = Requeued { context: self.clone(), message, io, in_flight: self.enter() };
         if self.inner.requeue.send(requeued).is_err() {
             tracing::error!("unread follow-up dropped: its queue is closed");

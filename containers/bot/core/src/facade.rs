@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use ars_auth::{Actor, grants::granted};
 use ars_bot_ports::{
-    ChannelIo, Clock, CommandSandbox, IncomingMessage, Randomness, RunStore, StoreError,
+    Channel, Clock, CommandSandbox, IncomingMessage, Randomness, RunStore, StoreError,
     code_host::PullRequestFacts,
 };
 use ars_codehost::{review::PullRequest, webhook::EndedPullRequest};
@@ -73,7 +73,7 @@ impl Core {
     /// Serves one request to its end and replies through `io`. Never fails.
     ///
     /// Must be driven to its end even when the requester is gone: callers spawn it.
-    pub async fn dispatch(&self, message: IncomingMessage, io: Arc<dyn ChannelIo>) {
+    pub async fn dispatch(&self, message: IncomingMessage, io: Arc<dyn Channel>) {
         dispatch::dispatch(&self.context, message, io).await;
     }
 

@@ -10,9 +10,9 @@ use std::{
 };
 
 use ars_auth::{Actor, Grants};
-use ars_bot_ports::{ChannelIo, Choices, HistoryTurn, IncomingMessage, ReplyError, Schedules};
+use ars_bot_ports::{Channel, ChannelEvent, Choices, HistoryTurn, IncomingMessage, ReplyError, Schedules};
 use ars_schedules::{Action, BOT, Cron, Schedule, due, firing};
-use ars_types::{Platform, RunId, RunStatus, ThreadKey, UnixMillis};
+use ars_types::{ChannelTraits, Platform, RunId, RunStatus, ThreadKey, UnixMillis};
 use ars_wire::{ErrorCode, schedules::Firing};
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
@@ -189,32 +189,24 @@ struct FiringOutcome {
     is_rejected_by_shutdown: bool,
 }
 
-impl FiringChannel {
-    fn change(&self, change: impl FnOnce(&mut FiringOutcome)) {
-        change(&mut self.outcome.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-}
-
 #[async_trait]
-impl ChannelIo for FiringChannel {
-    async fn reply(&self, text: &str) -> Result<(), ReplyError> {
-        self.change(|outcome| outcome.replies.push(text.to_owned()));
-        Ok(())
+impl Channel for FiringChannel {
+    fn traits(&self) -> ChannelTraits {
+        Platform::Schedule.channel_traits()
     }
 
     async fn history(&self) -> Vec<HistoryTurn> {
         Vec::new()
     }
 
-    fn rejected_by_shutdown(&self) {
-        self.change(|outcome| outcome.is_rejected_by_shutdown = true);
-    }
-
-    fn command_answered(&self, failure: Option<ErrorCode>) {
-        self.change(|outcome| outcome.failure = failure);
-    }
-
-    fn run_finished(&self, id: &RunId, status: RunStatus) {
-        self.change(|outcome| outcome.ended = Some((id.clone(), status)));
+    async fn send(&self, event: ChannelEvent) -> Result<(), ReplyError> {
+        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            ChannelEvent::RejectedByShutdown => outcome.is_rejected_by_shutdown = true,
+            ChannelEvent::CommandAnswered { failure } => outcome.failure = failure,
+            ChannelEvent::RunFinished { run, status } => outcome.ended = Some((run, status)),
+            other => outcome.replies.extend(other.into_text()),
+        }
+        Ok(())
     }
 }

@@ -1,89 +1,42 @@
 //! The channel port: the way back to the requester.
 
 use ars_agent::Role;
-use ars_types::{RunId, RunStatus};
-use ars_wire::{ErrorCode, idempotency::FirstUse};
+use ars_types::ChannelTraits;
 use async_trait::async_trait;
+use futures::FutureExt as _;
 
-use crate::{Notice, Refusal, ReplyError, texts};
+use crate::{ChannelEvent, ReplyError};
 
 /// The channel a request came through.
+///
+/// A channel that wraps another one forwards `send` with one call, so that no event can be forgotten.
 #[async_trait]
-pub trait ChannelIo: Send + Sync {
-    /// Sends `text` to the requester. The run survives a failure.
-    async fn reply(&self, text: &str) -> Result<(), ReplyError>;
-
-    /// Sends a message with a file; the default, for channels without files, replies with the content.
-    async fn reply_with_file(&self, _message: &str, file: &TextFile<'_>) -> Result<(), ReplyError> {
-        self.reply(file.content).await
-    }
-
-    /// Sends a refusal. The default form is its text.
-    async fn refused(&self, refusal: &Refusal) -> Result<(), ReplyError> {
-        self.reply(&texts::refusal(refusal)).await
-    }
-
-    /// Sends a notice. The default form is its text.
-    async fn notify(&self, notice: &Notice) -> Result<(), ReplyError> {
-        self.reply(&texts::notice(notice)).await
-    }
+pub trait Channel: Send + Sync {
+    /// Returns the traits on which the core decides.
+    fn traits(&self) -> ChannelTraits;
 
     /// Returns the earlier turns of the thread, oldest first.
     async fn history(&self) -> Vec<HistoryTurn>;
 
-    /// Called before the reply to a request that is rejected because the process shuts down.
-    /// No work was started, and the next process accepts the request when it is sent again.
-    fn rejected_by_shutdown(&self) {}
-
-    /// Called when an earlier request had the message's idempotency key; no effect and no reply follow.
-    fn repeats(&self, _first: &FirstUse) {}
-
-    /// Returns whether the requester's run may wait for a free slot.
-    /// A channel with a waiting caller returns `false`, and the request is refused.
-    fn may_wait(&self) -> bool {
-        true
-    }
-
-    /// Returns whether messages of the channel may have text of strangers, such as the name of a check.
-    fn has_untrusted_text(&self) -> bool {
-        false
-    }
-
-    /// Returns whether a reply replaces the earlier one, so that it may be repeated.
-    fn replaces_replies(&self) -> bool {
-        false
-    }
-
-    /// Shows a short status line. Most channels ignore it.
-    fn status(&self, _text: &str) {}
-
-    /// Called before the reply to a message that is a command, with the code of its failure if it failed.
-    /// A channel that only forwards replies ignores it.
-    fn command_answered(&self, _failure: Option<ErrorCode>) {}
-
-    /// Called when a run is created.
-    fn run_started(&self, _id: &RunId) {}
-
-    /// Called with the run's cost in millionths of a dollar, if it is known, before `run_finished`.
-    /// A channel with a fixed receipt ignores it.
-    fn run_cost(&self, _microusd: u64) {}
-
-    /// Called once when the run is finished in the registry, before its reply.
-    fn run_finished(&self, _id: &RunId, _status: RunStatus) {}
-
-    /// Called once when another process continues the run.
-    /// That process cannot reach this channel, so neither `run_finished` nor the run's reply follows. A channel with a
-    /// waiting caller answers it with the run's page, a URL or, without a public base URL, its path.
-    fn run_continues_elsewhere(&self, _id: &RunId, _page: &str) {}
+    /// Sends an event, or ignores one that the channel has no form for.
+    ///
+    /// # Errors
+    /// The requester did not receive a message. The run survives that.
+    async fn send(&self, event: ChannelEvent) -> Result<(), ReplyError>;
 }
 
-/// A text that is sent as a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TextFile<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Its content.
-    pub content: &'a str,
+impl dyn Channel + '_ {
+    /// Sends an event about the progress of a request. A failure is logged, because no run depends on it.
+    pub async fn inform(&self, event: ChannelEvent) {
+        if let Err(error) = self.send(event).await {
+            tracing::debug!(%error, "event not delivered");
+        }
+    }
+
+    /// Sends a status line from synchronous code. A channel that waits before it shows the line loses it.
+    pub fn show_status(&self, text: String) {
+        drop(self.send(ChannelEvent::Status(text)).now_or_never());
+    }
 }
 
 /// One earlier turn of a thread.

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use ars_types::ChannelTraits;
 use ars_wire::ledger::LiveRun;
 use async_trait::async_trait;
 
-use super::{ChannelIo, HistoryTurn, ReplyError};
+use super::{Channel, ChannelEvent, HistoryTurn, ReplyError};
 
 /// The channels of the installation.
 pub trait Channels: Send + Sync {
     /// Returns the channel of a run's requester, or `None` for one that is gone, such as a closed terminal.
-    fn reopen(&self, run: &LiveRun) -> Option<Arc<dyn ChannelIo>>;
+    fn reopen(&self, run: &LiveRun) -> Option<Arc<dyn Channel>>;
 }
 
 /// A channel without a listener. A reply is in the run's record and logged as delivered.
@@ -18,13 +19,22 @@ pub trait Channels: Send + Sync {
 pub struct NobodyListens;
 
 #[async_trait]
-impl ChannelIo for NobodyListens {
-    async fn reply(&self, text: &str) -> Result<(), ReplyError> {
-        tracing::info!(characters = text.chars().count(), "reply of a resumed run; its requester is gone");
-        Ok(())
+impl Channel for NobodyListens {
+    fn traits(&self) -> ChannelTraits {
+        ChannelTraits::PATIENT
     }
 
     async fn history(&self) -> Vec<HistoryTurn> {
         Vec::new()
+    }
+
+    async fn send(&self, event: ChannelEvent) -> Result<(), ReplyError> {
+        if let Some(text) = event.into_text() {
+            tracing::info!(
+                characters = text.chars().count(),
+                "reply of a resumed run; its requester is gone"
+            );
+        }
+        Ok(())
     }
 }

@@ -6,6 +6,7 @@
 
 mod certificates;
 mod channel;
+mod channel_event;
 mod channels;
 mod clock;
 pub mod code_host;
@@ -31,7 +32,8 @@ mod web;
 mod workspace;
 
 pub use certificates::Certificates;
-pub use channel::{ChannelIo, HistoryTurn, TextFile};
+pub use channel::{Channel, HistoryTurn};
+pub use channel_event::{ChannelEvent, TextFile};
 pub use channels::{Channels, NobodyListens};
 pub use clock::Clock;
 pub use code_host::{CodeHost, CodeHostError};

@@ -13,6 +13,8 @@ const BANNED_IN_SHARED: [&str; 7] =
 const TESTKIT: &str = "shared/testkit";
 /// For tests of the daemon and of its users only.
 const RESIDENT_TESTKIT: &str = "containers/resident/testkit";
+/// For tests of the bot only.
+const BOT_TESTKIT: &str = "containers/bot/testkit";
 /// Starts Workers for tests.
 const WORKERD: &str = "tests/workerd";
 /// The native adapter of the storage port.
@@ -62,7 +64,7 @@ fn may_use(from: &str, to: &str) -> bool {
     if to.starts_with("tests/") {
         return from.starts_with("tests/") && (to.starts_with(from) || to == WORKERD);
     }
-    if to == TESTKIT || to == RESIDENT_TESTKIT {
+    if [TESTKIT, RESIDENT_TESTKIT, BOT_TESTKIT].contains(&to) {
         return from.starts_with("tests/");
     }
     let parts: Vec<_> = from.split('/').collect();
@@ -91,6 +93,8 @@ fn may_use(from: &str, to: &str) -> bool {
             to.starts_with("durable-objects/") || [L0, "shared/wire", "shared/auth", STORE].contains(&to)
         }
         ["containers", "bot", "ports"] => is_logic(to) && to != SQL_NATIVE,
+        // It implements ports only.
+        ["containers", "bot", "testkit"] => to == PORTS || is_l0_or_l1(to),
         ["containers", "bot", "tools"] => to == PORTS || (is_logic(to) && to != SQL_NATIVE),
         ["containers", "bot", "core"] => [PORTS, TOOLS].contains(&to) || (is_logic(to) && to != SQL_NATIVE),
         // It also runs residents on its own machine.
@@ -127,6 +131,7 @@ fn may_test_with(from: &str, to: &str) -> bool {
     match to {
         TESTKIT => true,
         RESIDENT_TESTKIT => from.starts_with("containers/resident/"),
+        BOT_TESTKIT => from.starts_with("containers/bot/"),
         SQL_NATIVE => from.starts_with("shared/") || from.starts_with("containers/"),
         // Retries and tools are tested on the real adapters.
         "containers/bot/core" | TOOLS => from == "containers/bot/adapters",
@@ -163,7 +168,7 @@ mod tests {
     const FOLDERS: &str = "shared/types shared/wire shared/sql shared/store shared/runs shared/friction shared/agent \
         shared/container shared/proxy shared/sql-native shared/testkit durable-objects/platform durable-objects/stores \
         durable-objects/bot workers/state containers/bot/ports containers/bot/tools containers/bot/core \
-        containers/bot/http containers/bot/adapters containers/bot/telemetry containers/bot/app \
+        containers/bot/http containers/bot/adapters containers/bot/telemetry containers/bot/app containers/bot/testkit \
         containers/resident/sandboxd containers/resident/testkit tests/workerd xtask";
 
     fn breaches(from: &'static str, to: &'static str) -> Vec<Violation> {
@@ -210,6 +215,8 @@ mod tests {
             ("containers/resident/sandboxd", "containers/bot/ports"),
             ("containers/bot/core", "containers/resident/sandboxd"),
             ("containers/resident/sandboxd", "containers/resident/testkit"),
+            ("containers/bot/app", "containers/bot/testkit"),
+            ("containers/bot/testkit", "containers/bot/core"),
             ("containers/resident/testkit", "shared/testkit"),
             ("xtask", "containers/bot/app"),
         ];
@@ -232,6 +239,15 @@ mod tests {
         for (from, breaches) in [("containers/resident/sandboxd", 0), ("containers/bot/core", 1)] {
             let mut graph = planted(&[(from, &[]), (RESIDENT_TESTKIT, &[SANDBOXD])]);
             graph.members[0].tests_use.insert(RESIDENT_TESTKIT.into());
+            assert_eq!(check(&graph).len(), breaches, "{from}");
+        }
+    }
+
+    #[test]
+    fn test_kit_of_the_bot_is_for_its_tests_only() {
+        for (from, breaches) in [("containers/bot/core", 0), ("containers/resident/sandboxd", 1)] {
+            let mut graph = planted(&[(from, &[]), (BOT_TESTKIT, &[PORTS])]);
+            graph.members[0].tests_use.insert(BOT_TESTKIT.into());
             assert_eq!(check(&graph).len(), breaches, "{from}");
         }
     }

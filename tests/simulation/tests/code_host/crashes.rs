@@ -41,7 +41,7 @@ pub fn hold(story: &Story) {
                 .get(at)
                 .map_or_else(|| further[at - story.writes.len()].clone(), |part| (*part).to_owned());
             println!("{part} {hang:?}");
-            installation.replies.replies.lock().unwrap().clear();
+            installation.replies.clear();
             let last = installation.interrupted(&part, hang, |process| (story.begin)(&installation, process));
             match story.again {
                 Some(again) => again(&installation, &last),
@@ -56,7 +56,7 @@ pub fn hold(story: &Story) {
 fn completed_and_answered(installation: &Installation, case: &str) {
     let records = installation.records();
     assert_eq!(records[0]["status"], "completed", "{case}: {records:#?}");
-    let replies = installation.replies.replies.lock().unwrap();
+    let replies = installation.replies.said();
     let is_webhook = records[0]["threadKey"].as_str().unwrap().starts_with("github:");
     assert_eq!(replies.len(), usize::from(!is_webhook), "{case}: {replies:?}");
 }
@@ -85,7 +85,7 @@ fn one_draft(installation: &Installation, title: &str, checks: usize) {
     let refs = fake.git("acme/app", &["for-each-ref", "--format=%(refname:short)", "refs/heads/ars"]);
     let repository = fake.repository("acme/app");
     let written = (refs.lines().count(), repository.items.len(), repository.checks.len());
-    let replies = installation.replies.replies.lock().unwrap().clone();
+    let replies = installation.replies.said();
     assert_eq!(written, (1, 1, checks), "{replies:#?} {:#?}", fake.targets());
     let item = fake.item("acme/app", 1);
     let head = fake.git("acme/app", &["rev-parse", refs.trim()]);
@@ -121,7 +121,7 @@ fn killed_coding_run_opens_one_draft() {
             one_draft(installation, "Add two", 1);
             let opened = fact(installation, "pullRequest");
             assert_eq!((&opened["number"], &opened["created"]), (&json!(1), &json!(true)), "{opened}");
-            let replies = installation.replies.replies.lock().unwrap();
+            let replies = installation.replies.said();
             assert!(replies.last().unwrap().contains("Draft pull request #1: "), "{replies:?}");
         },
     });
@@ -256,7 +256,7 @@ fn concurrent_reviews_post_one() {
     let second = installation.start();
     let replies = std::sync::Arc::default();
     second.ask_in("u", REVIEW, &replies);
-    let reply = replies.replies.lock().unwrap().join("\n");
+    let reply = replies.said().join("\n");
     assert!(
         reply.contains("The review was not posted: run ")
             && reply.contains("posts its review of the same commit"),
@@ -266,9 +266,9 @@ fn concurrent_reviews_post_one() {
     installation.kill(first);
     let reviews = installation.fake.item("acme/app", number).pull.unwrap().reviews;
     assert_eq!(reviews.len(), 1, "{reviews:?}");
-    assert!(installation.replies.replies.lock().unwrap()[0].contains("is on the pull request: "));
+    assert!(installation.replies.said()[0].contains("is on the pull request: "));
     second.ask_in("v", REVIEW, &replies);
-    let reply = replies.replies.lock().unwrap().pop().unwrap();
+    let reply = replies.said().pop().unwrap();
     assert!(reply.contains("is on the pull request, so this one was not posted: "), "{reply}");
     assert_eq!(installation.fake.item("acme/app", number).pull.unwrap().reviews.len(), 1);
 }

@@ -22,9 +22,10 @@ use ars_bot_core::{
 };
 use ars_bot_http::{CommentChannel, HttpState, Webhooks, router};
 use ars_bot_ports::{
-    ChannelIo, Channels, Clock, CodeHost, IncomingMessage, ModelClient, ModelDelta, ModelError, ModelRequest,
+    Channel, Channels, Clock, CodeHost, IncomingMessage, ModelClient, ModelDelta, ModelError, ModelRequest,
     Models, StoreError, UnknownProvider,
 };
+use ars_bot_testkit::RecordingChannel;
 use ars_events::Redactor;
 use ars_testkit::{
     NativeState,
@@ -44,7 +45,7 @@ use tokio::{runtime::Runtime, sync::oneshot, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-use crate::support::{Collector, adapter, fake_host, message, settings, trees};
+use crate::support::{adapter, fake_host, message, settings, trees};
 
 /// Secret of the webhooks.
 pub const WEBHOOK_SECRET: &str = "canary-webhook";
@@ -69,7 +70,7 @@ pub enum Step {
 /// What outlasts every process.
 pub struct Installation {
     pub fake: Arc<FakeGitHub>,
-    pub replies: Arc<Collector>,
+    pub replies: Arc<RecordingChannel>,
     shared: Arc<Shared>,
     folder: TempDir,
     processes: AtomicU32,
@@ -183,15 +184,15 @@ impl ModelClient for Scripted {
 /// The way back to the requester of a run that another process began.
 struct Reopened {
     host: Arc<dyn CodeHost>,
-    replies: Arc<Collector>,
+    replies: Arc<RecordingChannel>,
 }
 
 impl Channels for Reopened {
-    fn reopen(&self, run: &LiveRun) -> Option<Arc<dyn ChannelIo>> {
+    fn reopen(&self, run: &LiveRun) -> Option<Arc<dyn Channel>> {
         if run.thread_key.starts_with("github:") {
             return Some(Arc::new(CommentChannel::reopen(run, Arc::clone(&self.host), None)?));
         }
-        let replies: Arc<Collector> = Arc::clone(&self.replies);
+        let replies: Arc<RecordingChannel> = Arc::clone(&self.replies);
         Some(replies)
     }
 }
@@ -399,19 +400,21 @@ impl Installation {
 
 impl Process {
     /// Sends a message of the thread.
-    pub fn send(&self, text: &str, replies: &Arc<Collector>) {
-        let (core, io, message) = (self.core.clone(), Arc::<Collector>::clone(replies), message("t", text));
+    pub fn send(&self, text: &str, replies: &Arc<RecordingChannel>) {
+        let (core, io, message) =
+            (self.core.clone(), Arc::<RecordingChannel>::clone(replies), message("t", text));
         self.runtime.spawn(async move { core.dispatch(message, io).await });
     }
 
     /// Sends a message of the thread, and waits for its run.
-    pub fn ask(&self, text: &str, replies: &Arc<Collector>) {
+    pub fn ask(&self, text: &str, replies: &Arc<RecordingChannel>) {
         self.ask_in("t", text, replies);
     }
 
     /// Sends a message of a thread, and waits for its run.
-    pub fn ask_in(&self, thread: &str, text: &str, replies: &Arc<Collector>) {
-        self.runtime.block_on(self.core.dispatch(message(thread, text), Arc::<Collector>::clone(replies)));
+    pub fn ask_in(&self, thread: &str, text: &str, replies: &Arc<RecordingChannel>) {
+        self.runtime
+            .block_on(self.core.dispatch(message(thread, text), Arc::<RecordingChannel>::clone(replies)));
         assert!(self.runtime.block_on(self.core.idle(PATIENCE)));
     }
 
@@ -420,10 +423,9 @@ impl Process {
         let core = self.core.clone();
         let message = IncomingMessage { actor, ..message("operators", text) };
         self.runtime.spawn(async move {
-            let replies: Arc<Collector> = Arc::default();
-            core.dispatch(message, Arc::<Collector>::clone(&replies)).await;
-            let replies = replies.replies.lock().unwrap();
-            replies.join("\n")
+            let replies: Arc<RecordingChannel> = Arc::default();
+            core.dispatch(message, Arc::<RecordingChannel>::clone(&replies)).await;
+            replies.said().join("\n")
         })
     }
 

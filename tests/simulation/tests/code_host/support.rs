@@ -17,13 +17,14 @@ use ars_bot_adapters::{
 };
 use ars_bot_core::{Capabilities, Core, Deps, history::NoHistory, settings::Settings};
 use ars_bot_ports::{
-    ChannelIo, Choices, Clock, CodeHost, HistoryTurn, IncomingMessage, ModelClient, ModelDelta, ModelError,
-    ModelRequest, Models, Randomness, ReplyError, Repository, UnknownProvider, WorkspaceProvider,
+    Choices, Clock, CodeHost, IncomingMessage, ModelClient, ModelDelta, ModelError, ModelRequest, Models,
+    Randomness, Repository, UnknownProvider, WorkspaceProvider,
 };
+use ars_bot_testkit::RecordingChannel;
 use ars_codehost::Host;
 use ars_events::Redactor;
 use ars_testkit::github::{FakeGitHub, FakePull};
-use ars_types::{ModelRef, Platform, RunId, SandboxKind, StopMode, ThreadKey, UnixMillis, Visibility};
+use ars_types::{ModelRef, Platform, SandboxKind, StopMode, ThreadKey, UnixMillis, Visibility};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -106,26 +107,6 @@ impl ModelClient for Client {
         };
         Ok(ModelTurn { parts, stop, usage: Usage::default() })
     }
-}
-
-/// Collects replies.
-#[derive(Default)]
-pub struct Collector {
-    pub replies: Mutex<Vec<String>>,
-}
-
-#[async_trait]
-impl ChannelIo for Collector {
-    async fn reply(&self, text: &str) -> Result<(), ReplyError> {
-        self.replies.lock().unwrap().push(text.to_owned());
-        Ok(())
-    }
-
-    async fn history(&self) -> Vec<HistoryTurn> {
-        Vec::new()
-    }
-
-    fn run_started(&self, _id: &RunId) {}
 }
 
 pub struct World {
@@ -275,11 +256,11 @@ impl World {
 
     /// Sends a message that is written, and returns the replies at the end of its run.
     pub async fn send(&self, message: IncomingMessage) -> String {
-        let io = Arc::new(Collector::default());
-        let channel: Arc<Collector> = Arc::clone(&io);
+        let io = Arc::new(RecordingChannel::default());
+        let channel: Arc<RecordingChannel> = Arc::clone(&io);
         self.core.dispatch(message, channel).await;
         assert!(self.core.idle(Duration::from_secs(60)).await);
-        let replies = io.replies.lock().unwrap();
+        let replies = io.said();
         replies.join("\n---\n")
     }
 

@@ -2,10 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ars_bot_ports::{ChannelIo, HistoryTurn, ReplyError, texts};
+use ars_bot_ports::{Channel, ChannelEvent, HistoryTurn, ReplyError, texts};
 use ars_events::Redactor;
-use ars_types::{RunId, RunStatus};
-use ars_wire::ErrorCode;
+use ars_types::{ChannelTraits, Platform, RunId, RunStatus};
 use async_trait::async_trait;
 use tokio::sync::oneshot;
 
@@ -64,12 +63,9 @@ impl CliChannel {
 }
 
 #[async_trait]
-impl ChannelIo for CliChannel {
-    /// Redacts the model's answer, as on the run's page.
-    async fn reply(&self, text: &str) -> Result<(), ReplyError> {
-        let text = self.redactor.clean(text, usize::MAX);
-        self.lock().replies.push(text);
-        Ok(())
+impl Channel for CliChannel {
+    fn traits(&self) -> ChannelTraits {
+        Platform::Cli.channel_traits()
     }
 
     /// Empty: a thread of the command line consists of its working tree.
@@ -77,33 +73,32 @@ impl ChannelIo for CliChannel {
         Vec::new()
     }
 
-    fn status(&self, text: &str) {
-        (self.on_status)(&self.redactor.clean(text, usize::MAX));
-    }
-
-    fn command_answered(&self, failure: Option<ErrorCode>) {
-        self.lock().command = Some(failure.is_none());
-    }
-
-    fn run_started(&self, id: &RunId) {
-        let mut state = self.lock();
-        state.run = Some((id.clone(), None));
-        if let Some(started) = state.started.take() {
-            // With `--json` there is no receiver.
-            drop(started.send(id.clone()));
+    /// Redacts the model's answer, as on the run's page.
+    async fn send(&self, event: ChannelEvent) -> Result<(), ReplyError> {
+        if let ChannelEvent::Status(text) = &event {
+            (self.on_status)(&self.redactor.clean(text, usize::MAX));
         }
-    }
-
-    fn run_cost(&self, microusd: u64) {
-        self.lock().cost = Some(microusd);
-    }
-
-    fn run_finished(&self, id: &RunId, status: RunStatus) {
-        self.lock().run = Some((id.clone(), Some(status)));
-    }
-
-    fn run_continues_elsewhere(&self, _id: &RunId, page: &str) {
-        self.lock().replies.push(texts::run_continues_elsewhere(page));
+        let mut state = self.lock();
+        match event {
+            ChannelEvent::CommandAnswered { failure } => state.command = Some(failure.is_none()),
+            ChannelEvent::RunStarted(run) => {
+                state.run = Some((run.clone(), None));
+                if let Some(started) = state.started.take() {
+                    // With `--json` there is no receiver.
+                    drop(started.send(run));
+                }
+            }
+            ChannelEvent::RunCost(microusd) => state.cost = Some(microusd),
+            ChannelEvent::RunFinished { run, status } => state.run = Some((run, Some(status))),
+            ChannelEvent::RunMoved { page, .. } => {
+                state.replies.push(texts::run_continues_elsewhere(&page));
+            }
+            other => {
+                let text = other.into_text().map(|text| self.redactor.clean(&text, usize::MAX));
+                state.replies.extend(text);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -117,13 +112,14 @@ mod tests {
         let (channel, started) = CliChannel::new(redactor, |_| {});
         assert_eq!(channel.outcome(), Outcome::default());
         let id = RunId::parse("r1").unwrap();
-        channel.run_started(&id);
+        channel.send(ChannelEvent::RunStarted(id.clone())).await.unwrap();
         assert_eq!(started.await.unwrap(), id);
-        channel.reply("a\u{1b}[31mb").await.unwrap();
-        channel.reply("hunter22").await.unwrap();
-        channel.run_cost(4_500);
-        channel.run_finished(&id, RunStatus::Completed);
-        let run = Some((id, Some(RunStatus::Completed)));
+        channel.send(ChannelEvent::Reply("a\u{1b}[31mb".into())).await.unwrap();
+        channel.send(ChannelEvent::Reply("hunter22".into())).await.unwrap();
+        channel.send(ChannelEvent::RunCost(4_500)).await.unwrap();
+        let status = RunStatus::Completed;
+        channel.send(ChannelEvent::RunFinished { run: id.clone(), status }).await.unwrap();
+        let run = Some((id, Some(status)));
         assert_eq!(
             channel.outcome(),
             Outcome { reply: "ab\n\n[redacted]".into(), run, cost: Some(4_500), command: None }

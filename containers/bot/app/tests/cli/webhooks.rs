@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use ars_auth::Secret;
 use ars_bot_adapters::code_host::{Credentials, GitHub, GitHubSettings, TokioPause};
 use ars_bot_http::CommentChannel;
-use ars_bot_ports::{ChannelIo as _, Clock, Randomness};
+use ars_bot_ports::{Channel as _, ChannelEvent, Clock, Randomness};
 use ars_codehost::Host;
 use ars_testkit::{
     FakeAnthropic, Reply,
@@ -283,7 +283,7 @@ async fn lost_answer_and_next_process_edit_the_same_comment() {
         randomness: Randomness::default(),
     });
     let channel = CommentChannel::reopen(&row, Arc::new(host.unwrap()), None).unwrap();
-    channel.reply("Done by the next process.").await.unwrap();
+    channel.send(ChannelEvent::Reply("Done by the next process.".into())).await.unwrap();
     let comment = world.answered("next process").await;
     assert!(!comment.body.contains("Working") && comment.edits >= 2, "{comment:?}");
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use ars_bot_ports::{ChannelIo, ReplyError, TextFile};
+use ars_bot_ports::{Channel, ChannelEvent, ReplyError, TextFile};
 use ars_commands::Recognized;
 use ars_wire::ErrorCode;
 
@@ -55,7 +55,7 @@ pub(super) async fn serve(
         return command_run::serve(context, request, invocation).await;
     }
     let answer = invocation.answer().await;
-    request.io.command_answered(answer.failure);
+    request.io.inform(ChannelEvent::CommandAnswered { failure: answer.failure }).await;
     invocation.reply(&request.io, answer).await
 }
 
@@ -86,17 +86,13 @@ impl Invocation {
     }
 
     /// Sends the answer. If a second reply follows, it is sent later, and lost if the process ends before.
-    pub(super) async fn reply(
-        self,
-        io: &Arc<dyn ChannelIo>,
-        answer: CommandAnswer,
-    ) -> Result<(), ReplyError> {
-        let replied = send(&**io, &answer.text).await;
+    pub(super) async fn reply(self, io: &Arc<dyn Channel>, answer: CommandAnswer) -> Result<(), ReplyError> {
+        let replied = io.send(event_of(answer.text)).await;
         if let Some(success) = answer.unsettled {
             let io = Arc::clone(io);
             tokio::spawn(async move {
                 let Some(text) = self.commands.settled(&self.caller, &success).await else { return };
-                if let Err(error) = send(&*io, &self.without_secrets(&text)).await {
+                if let Err(error) = io.send(event_of(self.without_secrets(&text))).await {
                     tracing::warn!(error = %error, "second reply not delivered");
                 }
             });
@@ -109,52 +105,25 @@ impl Invocation {
     }
 }
 
-/// Sends a text, or a long one as a file below its first line.
-async fn send(io: &dyn ChannelIo, text: &str) -> Result<(), ReplyError> {
+/// Returns the answer with this text; a long text is a file below its first line.
+fn event_of(text: String) -> ChannelEvent {
     if text.chars().count() <= REPLY_MAX_CHARS {
-        return io.reply(text).await;
+        return ChannelEvent::Reply(text);
     }
-    let first = text.lines().next().unwrap_or_default();
-    io.reply_with_file(first, &TextFile { name: FILE_NAME, content: text }).await
+    let message = text.lines().next().unwrap_or_default().to_owned();
+    ChannelEvent::File { message, file: TextFile { name: FILE_NAME, content: text } }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
-    use ars_bot_ports::HistoryTurn;
-    use async_trait::async_trait;
-
     use super::*;
 
-    /// A channel with files.
-    #[derive(Default)]
-    struct WithFiles(Mutex<Vec<(String, Option<String>)>>);
-
-    #[async_trait]
-    impl ChannelIo for WithFiles {
-        async fn reply(&self, text: &str) -> Result<(), ReplyError> {
-            self.0.lock().unwrap().push((text.to_owned(), None));
-            Ok(())
-        }
-
-        async fn reply_with_file(&self, message: &str, file: &TextFile<'_>) -> Result<(), ReplyError> {
-            self.0.lock().unwrap().push((message.to_owned(), Some(file.content.to_owned())));
-            Ok(())
-        }
-
-        async fn history(&self) -> Vec<HistoryTurn> {
-            Vec::new()
-        }
-    }
-
-    #[tokio::test]
-    async fn long_answer_is_a_file_below_its_first_line() {
-        let channel = WithFiles::default();
-        let (short, long) = ("é".repeat(REPLY_MAX_CHARS), format!("first\n{}", "x".repeat(REPLY_MAX_CHARS)));
-        send(&channel, &short).await.unwrap();
-        send(&channel, &long).await.unwrap();
-        let sent = channel.0.into_inner().unwrap();
-        assert_eq!(sent, [(short, None), ("first".to_owned(), Some(long))]);
+    #[test]
+    fn long_answer_is_a_file_below_its_first_line() {
+        let short = "é".repeat(REPLY_MAX_CHARS);
+        assert_eq!(event_of(short.clone()), ChannelEvent::Reply(short));
+        let long = format!("first\n{}", "x".repeat(REPLY_MAX_CHARS));
+        let file = TextFile { name: FILE_NAME, content: long.clone() };
+        assert_eq!(event_of(long), ChannelEvent::File { message: "first".into(), file });
     }
 }

@@ -4,7 +4,7 @@
 //! It has no model, no claim of its thread, no row in the ledger and no tombstone, because it ends with its answer and
 //! no process resumes it.
 
-use ars_bot_ports::{IncomingMessage, Refusal, ReplyError, trace};
+use ars_bot_ports::{ChannelEvent, IncomingMessage, Refusal, ReplyError, trace};
 use ars_events::EventBody;
 use ars_types::RunStatus;
 
@@ -36,21 +36,21 @@ pub(super) async fn serve(
         Ok(run) => run,
         Err(error) => {
             tracing::error!(error = %error, "no randomness for a run's token");
-            return io.refused(&Refusal::NotStarted).await;
+            return io.send(ChannelEvent::Refused(Refusal::NotStarted)).await;
         }
     };
     let spans = Spans::default();
     let root = spans.start(&run, None, "request", message.received_at);
     run.publish(EventBody::Input { text: message.text, source: message.source });
     run.publish(run_meta(&run));
-    io.run_started(run.id());
+    io.inform(ChannelEvent::RunStarted(run.id().clone())).await;
 
     let (answer, status) = ended(&run, &invocation).await;
     run.publish(EventBody::answer(answer.text.clone()));
     run.set_cost(Some(0));
     run.finish(status);
-    io.command_answered(answer.failure);
-    io.run_finished(run.id(), status);
+    io.inform(ChannelEvent::CommandAnswered { failure: answer.failure }).await;
+    io.inform(ChannelEvent::RunFinished { run: run.id().clone(), status }).await;
     let error = answer.failure.map(|_| AGENT.to_owned());
     let replied = invocation.reply(&io, answer).await;
     spans.end(&run, root, SpanResult::of(error), context.clock().now());

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use ars_bot_ports::{ChannelIo, IncomingMessage, Notice, Refusal, ReplyError, ThreadRefusal, metrics};
+use ars_bot_ports::{
+    Channel, ChannelEvent, IncomingMessage, Notice, Refusal, ReplyError, ThreadRefusal, metrics,
+};
 use ars_wire::idempotency::FirstUse;
 
 use super::{
@@ -45,18 +47,19 @@ enum Dispatched {
 /// Serves one request to its end and replies through `io`.
 /// During a drain the request is rejected before any stage, also when it would steer a live run: that run ends here,
 /// and a follow-up it does not read would become a new run.
-pub(crate) async fn dispatch(context: &RunContext, message: IncomingMessage, io: Arc<dyn ChannelIo>) {
+pub(crate) async fn dispatch(context: &RunContext, message: IncomingMessage, io: Arc<dyn Channel>) {
     let Some(in_flight) = context.in_flight().try_enter() else {
-        io.rejected_by_shutdown();
-        return log_undelivered(io.refused(&Refusal::ShuttingDown).await);
+        io.inform(ChannelEvent::RejectedByShutdown).await;
+        return log_undelivered(io.send(ChannelEvent::Refused(Refusal::ShuttingDown)).await);
     };
-    let may_wait = io.may_wait();
+    let may_wait = io.traits().can_wait;
     let request = Request { message, io, may_wait, in_flight };
     if let Some(recognized) = context.command_registry().recognize(&request.message.text) {
         return log_undelivered(command::serve(context, request, recognized).await);
     }
     if let Err(rejected) = serve(context, request).await {
-        log_undelivered(rejected.request.io.refused(&rejected.refusal).await);
+        let Rejected { request, refusal } = *rejected;
+        log_undelivered(request.io.send(ChannelEvent::Refused(refusal)).await);
     }
 }
 
@@ -78,7 +81,8 @@ async fn dispatch_requeued(requeued: Requeued) {
     if let Err(rejected) = serve(&context, request).await {
         let Rejected { request, refusal } = *rejected;
         let text = request.message.text.clone();
-        log_undelivered(request.io.notify(&Notice::FollowUpRejected { refusal, text }).await);
+        let notice = Notice::FollowUpRejected { refusal, text };
+        log_undelivered(request.io.send(ChannelEvent::Notice(notice)).await);
     }
 }
 
@@ -86,8 +90,10 @@ async fn dispatch_requeued(requeued: Requeued) {
 async fn serve(context: &RunContext, request: Request) -> Result<(), Box<Rejected>> {
     match run_stages(context, &request).await {
         Ok(Dispatched::Claimed(run)) => lifecycle::start(context, request, *run).await,
-        Ok(Dispatched::Steered(notice)) => log_undelivered(request.io.notify(&notice).await),
-        Ok(Dispatched::Repeated(first)) => request.io.repeats(&first),
+        Ok(Dispatched::Steered(notice)) => {
+            log_undelivered(request.io.send(ChannelEvent::Notice(notice)).await);
+        }
+        Ok(Dispatched::Repeated(first)) => request.io.inform(ChannelEvent::Repeated(first)).await,
         Err(refusal) => {
             count(&refusal);
             let IncomingMessage { actor, channel_id, .. } = &request.message;

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use ars_bot_ports::{ChannelIo, IncomingMessage};
+use ars_bot_ports::{Channel, IncomingMessage};
 
 use crate::in_flight::InFlight;
 
 /// A request in dispatch.
 pub(crate) struct Request {
     pub(crate) message: IncomingMessage,
-    pub(crate) io: Arc<dyn ChannelIo>,
+    pub(crate) io: Arc<dyn Channel>,
     /// Its run may wait for a slot.
     pub(crate) may_wait: bool,
     /// Held until the request's run is recorded, or its refusal is delivered.

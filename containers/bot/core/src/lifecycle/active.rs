@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ars_bot_ports::ChannelIo;
+use ars_bot_ports::Channel;
 
 use crate::{
     context::RunContext,
@@ -23,7 +23,7 @@ pub(crate) struct ActiveRun {
     pub(crate) thread: Claim,
     pub(crate) claim: LedgerClaim,
     pub(crate) provisional: Provisional,
-    pub(crate) io: Arc<dyn ChannelIo>,
+    pub(crate) io: Arc<dyn Channel>,
     pub(crate) in_flight: InFlight,
 }
 

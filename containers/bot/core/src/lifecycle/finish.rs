@@ -14,7 +14,7 @@ use ars_agent::{
     Turn,
     run_end::{Action, FinalFlush, FollowUps, Input, Operation, RecordWrite, RunEnd},
 };
-use ars_bot_ports::{ChannelIo, Release, metrics};
+use ars_bot_ports::{Channel, ChannelEvent, Release, metrics};
 use ars_bot_tools::agents;
 use ars_events::EventBody;
 use ars_runs::{RunRecord, TAINT};
@@ -184,7 +184,7 @@ struct Effects {
     thread: Option<Claim>,
     claim: LedgerClaim,
     provisional: Provisional,
-    io: Arc<dyn ChannelIo>,
+    io: Arc<dyn Channel>,
     assignment: Assignment,
     memory: Option<Remembering>,
     answer: Option<String>,
@@ -255,9 +255,10 @@ impl Effects {
             Action::CollectFollowUps => self.unread.extend(self.mailbox.take()),
             Action::SendReceipt(status) => {
                 if let Some(cost) = self.cost {
-                    self.io.run_cost(cost);
+                    self.io.inform(ChannelEvent::RunCost(cost)).await;
                 }
-                self.io.run_finished(self.run.id(), status);
+                let run = self.run.id().clone();
+                self.io.inform(ChannelEvent::RunFinished { run, status }).await;
             }
             Action::Seal { reply_ok, status } => self.seal(reply_ok, status),
             Action::RejectFollowUps(scope) => {
@@ -292,7 +293,8 @@ impl Effects {
                 self.provisional.stand_down();
                 self.context.registry().forget(self.run.id());
                 let page = self.context.settings().run_url(self.run.id());
-                self.io.run_continues_elsewhere(self.run.id(), &page);
+                let run = self.run.id().clone();
+                self.io.inform(ChannelEvent::RunMoved { run, page }).await;
             }
             // Its answer is awaited in `Progress`.
             Action::Await(_) => {}
@@ -317,7 +319,7 @@ impl Effects {
         let clock = self.context.clock();
         let parent = self.request.as_ref().map(Span::id);
         let span = self.spans.start(&self.run, parent, "post.reply", clock.now());
-        let delivered = self.io.reply(&answer).await;
+        let delivered = self.io.send(ChannelEvent::Reply(answer.into_owned())).await;
         let error = delivered.as_ref().err().map(|error| {
             tracing::warn!(run = %self.run.id(), error = %error, "reply not delivered");
             "reply".to_owned()

@@ -89,7 +89,7 @@ pub(super) async fn prepare_run(
         active.run.publish(EventBody::note(NoteKind::Tree, texts::tree_restored(name)));
     }
     // Strangers write the title and the diff of a pull request, and in the threads of such a channel.
-    let has_host_text = review.is_some() || active.io.has_untrusted_text();
+    let has_host_text = review.is_some() || active.io.traits().has_untrusted_text;
     let (remembering, recalled) = remembered.map_or((None, None), |(part, block)| {
         (Some(part.after(prior_turns).with_host_text(has_host_text)), block)
     });

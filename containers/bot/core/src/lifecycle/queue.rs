@@ -94,7 +94,7 @@ impl ActiveRun {
             *shown = Some(position);
             let text = texts::queued(position, limit);
             self.run.publish(EventBody::note(NoteKind::Queued, text.clone()));
-            self.io.status(&text);
+            self.io.show_status(text);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ars_auth::TokenMap;
-use ars_bot_ports::{ChannelIo, Choices, IncomingMessage, Notice};
+use ars_bot_ports::{Channel, ChannelEvent, Choices, IncomingMessage, Notice};
 use ars_types::{RunId, RunStatus};
 
 use crate::{
@@ -19,7 +19,7 @@ pub(super) struct EndedRun<'a> {
     pub(super) status: RunStatus,
     pub(super) facts: &'a RunFacts,
     /// The run's channel, which is its thread's.
-    pub(super) io: &'a Arc<dyn ChannelIo>,
+    pub(super) io: &'a Arc<dyn Channel>,
     /// The tokens by which messages of other processes are authorized again.
     pub(super) tokens: Option<&'a TokenMap>,
 }
@@ -46,7 +46,7 @@ impl EndedRun<'_> {
                 }
                 (None, _) => (Arc::clone(self.io), Notice::TooLate { text }),
             };
-            if let Err(error) = io.notify(&notice).await {
+            if let Err(error) = io.send(ChannelEvent::Notice(notice)).await {
                 tracing::warn!(error = %error, "sender of an unread follow-up not notified");
             }
         }
@@ -73,7 +73,8 @@ impl EndedRun<'_> {
                 Err(error) => {
                     tracing::warn!(run = %id, error = %error, "follow-up not forwarded");
                     let io = follow_up.sender.map_or_else(|| Arc::clone(self.io), |sender| sender.io);
-                    drop(io.notify(&Notice::NotRequeued { text: follow_up.note.text }).await);
+                    let notice = Notice::NotRequeued { text: follow_up.note.text };
+                    io.inform(ChannelEvent::Notice(notice)).await;
                 }
             }
         }

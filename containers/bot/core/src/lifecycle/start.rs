@@ -6,7 +6,7 @@
 use std::panic::AssertUnwindSafe;
 
 use ars_agent::{Part, Role, Turn};
-use ars_bot_ports::{HistoryTurn, IncomingMessage, Refusal, metrics, texts};
+use ars_bot_ports::{ChannelEvent, HistoryTurn, IncomingMessage, Refusal, metrics, texts};
 use ars_events::EventBody;
 use futures::FutureExt as _;
 
@@ -38,7 +38,7 @@ pub(crate) async fn start(context: &RunContext, request: Request, dispatched: Di
         Err(error) => {
             tracing::error!(error = %error, "no randomness for a run's token");
             release(context, admitted.claim);
-            drop(request.io.refused(&Refusal::NotStarted).await);
+            request.io.inform(ChannelEvent::Refused(Refusal::NotStarted)).await;
             return;
         }
     };
@@ -56,7 +56,7 @@ pub(crate) async fn start(context: &RunContext, request: Request, dispatched: Di
         tracked.wait_in_queue(queued).await;
     }
     metrics::run_started(assignment.agent.name);
-    request.io.run_started(run.id());
+    request.io.inform(ChannelEvent::RunStarted(run.id().clone())).await;
     let view = run.view();
     let totals = RunTotals::provisional(view.started_at);
     let provisional = context.history().begin(history::record(&view, totals));

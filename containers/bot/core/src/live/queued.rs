@@ -6,12 +6,9 @@ use std::sync::Arc;
 
 use ars_agent::Role;
 use ars_auth::TokenMap;
-use ars_bot_ports::{
-    ChannelIo, Choices, HistoryTurn, IncomingMessage, Notice, Refusal, ReplyError, TextFile,
-};
+use ars_bot_ports::{Channel, ChannelEvent, Choices, HistoryTurn, IncomingMessage, ReplyError};
 use ars_events::InputSource;
-use ars_types::{Effort, ModelRef, RefName, RunId, RunStatus, ThreadKey};
-use ars_wire::{ErrorCode, idempotency::FirstUse};
+use ars_types::{ChannelTraits, Effort, ModelRef, RefName, ThreadKey};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -102,9 +99,9 @@ impl QueuedRequest {
     pub(crate) fn reopen(
         self,
         meta: &Meta,
-        io: Arc<dyn ChannelIo>,
+        io: Arc<dyn Channel>,
         tokens: Option<&TokenMap>,
-    ) -> Result<(IncomingMessage, Arc<dyn ChannelIo>), Refused> {
+    ) -> Result<(IncomingMessage, Arc<dyn Channel>), Refused> {
         let actor = self.message.sender(tokens, &meta.channel_id).map_err(|fault| match fault {
             SenderFault::Unknown => Refused::Channel,
             SenderFault::TokenRemoved => Refused::TokenRemoved,
@@ -136,74 +133,22 @@ impl QueuedRequest {
 
 /// A reopened channel with the history of its request.
 struct WithHistory {
-    io: Arc<dyn ChannelIo>,
+    io: Arc<dyn Channel>,
     history: Vec<HistoryTurn>,
 }
 
 #[async_trait]
-impl ChannelIo for WithHistory {
-    async fn reply(&self, text: &str) -> Result<(), ReplyError> {
-        self.io.reply(text).await
-    }
-
-    async fn reply_with_file(&self, message: &str, file: &TextFile<'_>) -> Result<(), ReplyError> {
-        self.io.reply_with_file(message, file).await
-    }
-
-    async fn refused(&self, refusal: &Refusal) -> Result<(), ReplyError> {
-        self.io.refused(refusal).await
-    }
-
-    async fn notify(&self, notice: &Notice) -> Result<(), ReplyError> {
-        self.io.notify(notice).await
+impl Channel for WithHistory {
+    fn traits(&self) -> ChannelTraits {
+        self.io.traits()
     }
 
     async fn history(&self) -> Vec<HistoryTurn> {
         self.history.clone()
     }
 
-    fn rejected_by_shutdown(&self) {
-        self.io.rejected_by_shutdown();
-    }
-
-    fn repeats(&self, first: &FirstUse) {
-        self.io.repeats(first);
-    }
-
-    fn may_wait(&self) -> bool {
-        self.io.may_wait()
-    }
-
-    fn has_untrusted_text(&self) -> bool {
-        self.io.has_untrusted_text()
-    }
-
-    fn replaces_replies(&self) -> bool {
-        self.io.replaces_replies()
-    }
-
-    fn status(&self, text: &str) {
-        self.io.status(text);
-    }
-
-    fn command_answered(&self, failure: Option<ErrorCode>) {
-        self.io.command_answered(failure);
-    }
-
-    fn run_started(&self, id: &RunId) {
-        self.io.run_started(id);
-    }
-
-    fn run_cost(&self, microusd: u64) {
-        self.io.run_cost(microusd);
-    }
-
-    fn run_finished(&self, id: &RunId, status: RunStatus) {
-        self.io.run_finished(id, status);
-    }
-
-    fn run_continues_elsewhere(&self, id: &RunId, page: &str) {
-        self.io.run_continues_elsewhere(id, page);
+    async fn send(&self, event: ChannelEvent) -> Result<(), ReplyError> {
+        self.io.send(event).await
     }
 }
 

@@ -6,7 +6,7 @@
 use std::{collections::BTreeSet, panic::AssertUnwindSafe, time::Duration};
 
 use ars_agent::{Action, Input, Loop, RunOutcome, Steered, ToolCall, Turn, resume};
-use ars_bot_ports::{ChannelIo, Clock, texts};
+use ars_bot_ports::{Channel, Clock, texts};
 use ars_bot_tools::{Effects, ToolOutput};
 use ars_events::EventBody;
 use ars_types::RunStatus;
@@ -49,7 +49,7 @@ pub struct Driver<'a> {
     /// May let the run go on behind its answer.
     pub recheck: Option<&'a dyn Recheck>,
     /// Receives short progress messages.
-    pub io: &'a dyn ChannelIo,
+    pub io: &'a dyn Channel,
     /// Removes secrets from text before it is capped.
     pub redactor: &'a ars_events::Redactor,
 }

@@ -135,7 +135,7 @@ impl Driver<'_> {
         // Only a missing price is refused, and `fallback` has checked that.
         let _ = state.agent_loop.switch_model(limits.price, limits.context);
         tracing::warn!(run = %self.run.id(), model = %state.model.name, fallback = %fallback.name, "model overloaded");
-        self.io.status(&format!("{} is overloaded: asking {}", state.model.name, fallback.name));
+        self.io.show_status(format!("{} is overloaded: asking {}", state.model.name, fallback.name));
         state.model = fallback;
     }
 
@@ -164,7 +164,7 @@ impl Driver<'_> {
             if let ModelDelta::Retrying { attempt, wait, cause } = delta {
                 let words =
                     format!("the model {cause}: attempt {attempt} failed, next in {} s", wait.as_secs());
-                io.status(&words);
+                io.show_status(words);
             }
         };
         let began = Instant::now();

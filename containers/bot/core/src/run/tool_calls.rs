@@ -115,7 +115,7 @@ impl Driver<'_> {
                 description: self.assignment.description.as_ref(),
                 code_host: self.assignment.code_host.as_ref().map(RunCodeHost::access),
                 publish: &|event| self.run.publish(event),
-                status: &|text| self.io.status(&self.redactor.clean(text, usize::MAX)),
+                status: &|text| self.io.show_status(self.redactor.clean(text, usize::MAX)),
                 hide: &|text| self.hidden(text),
             },
         };

@@ -9,7 +9,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use ars_bot_ports::{ChannelIo, IncomingMessage, Overload};
+use ars_bot_ports::{Channel, IncomingMessage, Overload};
 
 use super::Note;
 use crate::load_limits::LoadLimits;
@@ -31,7 +31,7 @@ pub struct Sender {
     /// The original message.
     pub message: IncomingMessage,
     /// The sender's channel.
-    pub io: Arc<dyn ChannelIo>,
+    pub io: Arc<dyn Channel>,
 }
 
 /// A run's mailbox. Cheap to clone.

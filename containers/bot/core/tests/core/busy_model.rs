@@ -21,7 +21,7 @@ use async_trait::async_trait;
 use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{Collector, MemoryStore, OneWorkspace, TickingClock, message};
+use crate::support::{MemoryStore, OneWorkspace, RecordingChannel, TickingClock, message};
 
 /// A micro-dollar a token, so that costs read as tokens.
 const PRICE: Price =
@@ -134,7 +134,7 @@ struct World {
     core: Core,
     provider: Arc<Provider>,
     store: Arc<MemoryStore>,
-    io: Arc<Collector>,
+    io: Arc<RecordingChannel>,
 }
 
 fn world(habit: Habit) -> World {
@@ -164,7 +164,7 @@ fn world(habit: Habit) -> World {
 
 impl World {
     async fn ask(&self) -> RunRecord {
-        let io: Arc<Collector> = Arc::clone(&self.io);
+        let io: Arc<RecordingChannel> = Arc::clone(&self.io);
         self.core.dispatch(message("hello"), io).await;
         self.record().await
     }
@@ -176,7 +176,7 @@ impl World {
 
     /// Sends a request, and stops the run hard once `when` is over.
     async fn ask_and_stop(&self, when: impl Future<Output = ()>) -> RunRecord {
-        let io: Arc<Collector> = Arc::clone(&self.io);
+        let io: Arc<RecordingChannel> = Arc::clone(&self.io);
         let stop = async {
             when.await;
             self.core.registry().stop_all(StopMode::Hard, &Actor::new(ActorKind::Cli, "local"));

@@ -1,16 +1,9 @@
 //! A drain rejects new requests and completes the accepted ones.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use ars_bot_ports::{ChannelIo, HistoryTurn, IncomingMessage, ReplyError};
-use ars_types::{Platform, RunId, ThreadKey};
-use async_trait::async_trait;
+use ars_bot_ports::{ChannelEvent, IncomingMessage, Refusal};
+use ars_types::{Platform, ThreadKey};
 use tokio::task::JoinHandle;
 
 use crate::support::*;
@@ -18,42 +11,13 @@ use crate::support::*;
 /// Longer than any test.
 const LONG: Duration = Duration::from_secs(600);
 
-/// A channel that fails the test if its history is read or a reply precedes `rejected_by_shutdown`.
-#[derive(Default)]
-struct RejectedChannel {
-    said: Collector,
-    is_announced: AtomicBool,
-}
-
-#[async_trait]
-impl ChannelIo for RejectedChannel {
-    async fn reply(&self, text: &str) -> Result<(), ReplyError> {
-        assert!(
-            self.is_announced.load(Ordering::Relaxed),
-            "the reply precedes the notice of the shutdown: {text}"
-        );
-        self.said.reply(text).await
-    }
-
-    async fn history(&self) -> Vec<HistoryTurn> {
-        panic!("the history of a rejected request was read")
-    }
-
-    fn rejected_by_shutdown(&self) {
-        self.is_announced.store(true, Ordering::Relaxed);
-    }
-
-    fn run_started(&self, id: &RunId) {
-        self.said.run_started(id);
-    }
-}
-
+/// A message is rejected by an announcement before the reply, and without reading the history.
 async fn is_rejected(world: &World, message: IncomingMessage) {
-    let channel = Arc::new(RejectedChannel::default());
-    let io: Arc<RejectedChannel> = Arc::clone(&channel);
-    world.core.dispatch(message, io).await;
-    assert!(channel.said.said()[0].starts_with("⏳ The service is being restarted"));
-    assert!(channel.said.started.lock().unwrap().is_empty());
+    let io = say(world, message).await;
+    let refusal = ChannelEvent::Refused(Refusal::ShuttingDown);
+    assert_eq!(io.events(), [ChannelEvent::RejectedByShutdown, refusal]);
+    assert!(io.said()[0].starts_with("⏳ The service is being restarted"));
+    assert_eq!(io.history_reads(), 0);
 }
 
 async fn draining(world: &Arc<World>) -> JoinHandle<bool> {

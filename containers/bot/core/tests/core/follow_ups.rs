@@ -36,7 +36,7 @@ async fn follow_up_needs_no_repository_or_model() {
 async fn remote_follow_up_needs_no_repository() {
     let ledger = Arc::new(ScriptedLedger::default());
     let run = held_elsewhere(&ledger, Some("coding")).await;
-    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    let channels = Arc::new(ReopenedChannel(Arc::new(RecordingChannel::default())));
     let world = world_of(Vec::new(), ledger.capability("g2", channels), for_the_coding_agent);
     let replies = say(&world, message("also mention X")).await.said();
     assert!(replies.len() == 1 && replies[0].starts_with("↪️ Passed on to the coding agent"), "{replies:?}");
@@ -61,7 +61,7 @@ async fn refused_message_leaves_the_thread_free() {
 async fn refusal_waits_at_most_the_claim_timeout() {
     let ledger = Arc::new(ScriptedLedger::default());
     ledger.script("live", [Fault::Hang]);
-    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    let channels = Arc::new(ReopenedChannel(Arc::new(RecordingChannel::default())));
     let world = world_of(Vec::new(), ledger.capability("g2", channels), for_the_coding_agent);
     let replies = say(&world, message("fix it")).await.said();
     assert!(replies.len() == 1 && replies[0].starts_with("⛔ Sorry, which repository?"), "{replies:?}");

@@ -29,13 +29,10 @@ async fn invoke(world: &World, id: &str, body: Map<String, Value>) -> Result<Val
 async fn ended_run_leaves_no_record() {
     let world = world_without_history(vec![Move::Say("done")]);
     let io = world.ask("hello").await;
-    assert_eq!(
-        (io.said(), &*io.finished.lock().unwrap()),
-        (vec!["done".to_owned()], &vec![RunStatus::Completed])
-    );
+    assert_eq!((io.said(), io.finished()), (vec!["done".to_owned()], vec![RunStatus::Completed]));
     assert_eq!((world.core.load().lost_records, world.core.generation()), (0, None));
 
-    let id = io.started.lock().unwrap()[0].clone();
+    let id = io.started()[0].clone();
     let finished = json!({ "status": "finished" }).as_object().unwrap().clone();
     let listed = invoke(&world, "runs.list", finished.clone()).await.unwrap();
     assert_eq!((&listed["runs"][0]["id"], listed.get("storeUnavailable")), (&json!(id), None));

@@ -20,7 +20,7 @@ fn narrow(moves: Vec<Move>, capabilities: Capabilities) -> Arc<World> {
 
 /// The first process of a ledger, and the ones after it.
 fn process(ledger: &Arc<ScriptedLedger>, generation: &str, moves: Vec<Move>) -> Arc<World> {
-    narrow(moves, ledger.capability(generation, Arc::new(Reopening(Arc::default()))))
+    narrow(moves, ledger.capability(generation, Arc::new(ReopenedChannel(Arc::default()))))
 }
 
 fn from(subject: &str, text: &str) -> IncomingMessage {
@@ -31,19 +31,19 @@ fn from(subject: &str, text: &str) -> IncomingMessage {
     }
 }
 
-fn send(world: &Arc<World>, message: IncomingMessage, io: &Arc<Collector>) -> JoinHandle<()> {
-    let (core, io) = (world.core.clone(), Arc::<Collector>::clone(io));
+fn send(world: &Arc<World>, message: IncomingMessage, io: &Arc<RecordingChannel>) -> JoinHandle<()> {
+    let (core, io) = (world.core.clone(), Arc::<RecordingChannel>::clone(io));
     tokio::spawn(async move { core.dispatch(message, io).await })
 }
 
 /// Sends a request that waits for a slot, and returns its run.
-async fn wait_in_queue(world: &Arc<World>, subject: &str) -> (RunId, Arc<Collector>, JoinHandle<()>) {
-    let io = Arc::new(Collector::default());
+async fn wait_in_queue(world: &Arc<World>, subject: &str) -> (RunId, Arc<RecordingChannel>, JoinHandle<()>) {
+    let io = Arc::new(RecordingChannel::default());
     let running = send(world, from(subject, "queued"), &io);
-    while io.statuses.lock().unwrap().is_empty() {
+    while io.statuses().is_empty() {
         tokio::task::yield_now().await;
     }
-    let id = io.started.lock().unwrap()[0].clone();
+    let id = io.started()[0].clone();
     (id, io, running)
 }
 
@@ -55,13 +55,14 @@ fn position(world: &World, id: &RunId) -> Option<u32> {
 async fn held_request_over_the_limit_is_refused() {
     let world = narrow(vec![Move::SayWhenReleased("first")], Capabilities::default());
     let (_, running) = under_way(&world, "hello").await;
-    let io = Arc::new(Collector { is_held: true, ..Collector::default() });
+    let io =
+        Arc::new(RecordingChannel { traits: Platform::Http.channel_traits(), ..RecordingChannel::default() });
     send(&world, from("bo", "hello"), &io).await.unwrap();
     assert!(io.said()[0].contains("1 live runs of all callers"), "{:?}", io.said());
-    let large = Arc::new(Collector::default());
+    let large = Arc::new(RecordingChannel::default());
     send(&world, from("bo", &"x".repeat(70_000)), &large).await.unwrap();
     assert!(large.said()[0].contains("1 live runs"), "{:?}", large.said());
-    assert!(io.started.lock().unwrap().is_empty());
+    assert!(io.started().is_empty());
     world.finish_and_settle(running).await;
 }
 
@@ -71,7 +72,7 @@ async fn waiting_run_starts_when_a_slot_is_free() {
     let (_, first) = under_way(&world, "hello").await;
     let (id, io, second) = wait_in_queue(&world, "bo").await;
     assert_eq!(
-        (position(&world, &id), io.statuses.lock().unwrap()[0].as_str()),
+        (position(&world, &id), io.statuses()[0].as_str()),
         (Some(1), "waiting for a free slot, position 1, limit of 1 live runs of all callers reached")
     );
     assert_eq!(world.model.seen.lock().unwrap().len(), 1);
@@ -94,7 +95,7 @@ async fn waiting_run_can_be_stopped() {
         let (id, io, second) = wait_in_queue(&world, "bo").await;
         world.core.registry().stop(&id, mode, StopActor::new(ActorKind::Chat, "http:bo"));
         second.await.unwrap();
-        assert_eq!(*io.finished.lock().unwrap(), [status]);
+        assert_eq!(io.finished(), [status]);
         assert!(io.said()[0].contains("while it waited"), "{:?}", io.said());
         world.finish_and_settle(first).await;
         assert_eq!(world.model.seen.lock().unwrap().len(), 1);
@@ -111,7 +112,7 @@ async fn next_process_continues_the_queue() {
     assert!(world.core.drain(Duration::from_secs(60)).await);
     first.await.unwrap();
     second.await.unwrap();
-    assert_eq!(*io.moved.lock().unwrap(), std::slice::from_ref(&id));
+    assert_eq!(io.moved(), std::slice::from_ref(&id));
 
     let next = process(&ledger, "g2", vec![Move::Say("one"), Move::Say("two")]);
     let keeping = next.keep_ledger();
@@ -133,18 +134,18 @@ async fn taken_up_with(tokens: &str) -> RunRecord {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = process(&ledger, "g1", vec![Move::HangUntilStopped]);
     let (_, first) = under_way(&world, "hello").await;
-    let io = Arc::new(Collector::default());
+    let io = Arc::new(RecordingChannel::default());
     let second = send(&world, IncomingMessage { actor, ..from("bo", "queued") }, &io);
-    while io.statuses.lock().unwrap().is_empty() {
+    while io.statuses().is_empty() {
         tokio::task::yield_now().await;
     }
-    let id = io.started.lock().unwrap()[0].clone();
+    let id = io.started()[0].clone();
     assert!(world.core.drain(Duration::from_secs(60)).await);
     first.await.unwrap();
     second.await.unwrap();
 
     let tokens = Some(Arc::new(TokenMap::parse(Some(tokens)).map));
-    let capabilities = ledger.capability("g2", Arc::new(Reopening(Arc::default())));
+    let capabilities = ledger.capability("g2", Arc::new(ReopenedChannel(Arc::default())));
     let next = narrow(vec![Move::Say("one"), Move::Say("two")], Capabilities { tokens, ..capabilities });
     let keeping = next.keep_ledger();
     ledger.until(|ledger| ledger.records.lock().unwrap().len() == 2).await;
@@ -177,7 +178,7 @@ async fn queued_request_waits_for_readable_tokens() {
     first.await.unwrap();
     second.await.unwrap();
 
-    let mut capabilities = ledger.capability("g2", Arc::new(Reopening(Arc::default())));
+    let mut capabilities = ledger.capability("g2", Arc::new(ReopenedChannel(Arc::default())));
     capabilities.ledger.as_mut().unwrap().reclaims = false;
     let unable = narrow(Vec::new(), capabilities);
     let keeping = unable.keep_ledger();
@@ -240,7 +241,7 @@ async fn run_without_a_step_starts_again() {
 }
 
 /// A run that leaves the queue while the ledger does not answer.
-async fn leaves_during_an_outage() -> (Arc<World>, RunId, Arc<Collector>, JoinHandle<()>) {
+async fn leaves_during_an_outage() -> (Arc<World>, RunId, Arc<RecordingChannel>, JoinHandle<()>) {
     let ledger = Arc::new(ScriptedLedger::default());
     let world = process(&ledger, "g1", vec![Move::SayWhenReleased("first")]);
     // The first run has no state in the ledger, so only the second one meets the outage.
@@ -261,7 +262,7 @@ async fn stop_ends_a_run_that_leaves_the_queue() {
         let (world, id, io, second) = leaves_during_an_outage().await;
         world.core.registry().stop(&id, mode, StopActor::new(ActorKind::Chat, "http:bo"));
         second.await.unwrap();
-        assert_eq!(*io.finished.lock().unwrap(), [status]);
+        assert_eq!(io.finished(), [status]);
         assert_eq!(world.model.seen.lock().unwrap().len(), 1);
     }
 }
@@ -271,7 +272,7 @@ async fn shutdown_hands_off_a_run_that_leaves_the_queue() {
     let (world, id, io, second) = leaves_during_an_outage().await;
     assert!(world.core.drain(Duration::from_secs(60)).await);
     second.await.unwrap();
-    assert_eq!(*io.moved.lock().unwrap(), [id]);
+    assert_eq!(io.moved(), [id]);
 }
 
 /// A killed process leaves one live run and three that wait.
@@ -310,7 +311,7 @@ async fn unread_follow_ups_are_limited() {
     let (_, running) = under_way(&world, "hello").await;
     let mut answers = Vec::new();
     for text in ["one", "two"] {
-        let io = Arc::new(Collector::default());
+        let io = Arc::new(RecordingChannel::default());
         send(&world, message(text), &io).await.unwrap();
         answers.extend(io.said());
     }

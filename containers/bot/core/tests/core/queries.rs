@@ -26,7 +26,7 @@ struct Pair {
 }
 
 fn process(ledger: &Arc<ScriptedLedger>, generation: &str, moves: Vec<Move>) -> World {
-    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    let channels = Arc::new(ReopenedChannel(Arc::new(RecordingChannel::default())));
     world_with(moves, ledger.capability(generation, channels))
 }
 

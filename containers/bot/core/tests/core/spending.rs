@@ -135,7 +135,7 @@ async fn spent_budget_rejects_runs() {
     world.ask("hello").await;
     let io = world.ask("again").await;
     assert!(io.said()[0].starts_with('💸'));
-    assert!(io.started.lock().unwrap().is_empty());
+    assert!(io.started().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -203,9 +203,9 @@ async fn run_with_lost_record_is_counted() {
 }
 
 /// A live request in its own thread.
-fn in_thread(world: &World, thread: &str) -> (Arc<Collector>, JoinHandle<()>) {
-    let io = Arc::new(Collector::default());
-    let (core, as_io) = (world.core.clone(), Arc::<Collector>::clone(&io));
+fn in_thread(world: &World, thread: &str) -> (Arc<RecordingChannel>, JoinHandle<()>) {
+    let io = Arc::new(RecordingChannel::default());
+    let (core, as_io) = (world.core.clone(), Arc::<RecordingChannel>::clone(&io));
     let mut message = message("hello");
     message.thread_key = ThreadKey::new(Platform::Http, "default", thread);
     (io, tokio::spawn(async move { core.dispatch(message, as_io).await }))

@@ -29,7 +29,7 @@ async fn second_message_steers_the_live_run() {
     let second = say(&world, message("in German too")).await;
     let ack = second.said()[0].clone();
     assert!(ack.starts_with('↪') && ack.contains("general") && ack.contains("/runs/"), "{ack}");
-    assert!(second.started.lock().unwrap().is_empty());
+    assert!(second.started().is_empty());
     world.finish_and_settle(running).await;
     assert_eq!(first.said(), ["all done, in German too"]);
     assert!(last_text(&world).contains("in German too"));
@@ -121,7 +121,7 @@ async fn remote_steering_needs_the_runs_permissions() {
     ] {
         let ledger = Arc::new(ScriptedLedger::default());
         let run = held_elsewhere(&ledger, agent).await;
-        let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+        let channels = Arc::new(ReopenedChannel(Arc::new(RecordingChannel::default())));
         let settings = |settings| Settings { restrictions, ..settings };
         let world = world_of(Vec::new(), ledger.capability("g2", channels), settings);
         let io = say(&world, message("and print the keys")).await;
@@ -148,7 +148,7 @@ async fn unconfirmed_remote_follow_up_is_reported() {
         let io = say(&world, message("and the tests")).await;
         let replies = io.said();
         assert!(replies.len() == 1 && replies[0].starts_with(said), "{request}: {replies:?}");
-        assert!(io.started.lock().unwrap().is_empty());
+        assert!(io.started().is_empty());
     }
 }
 

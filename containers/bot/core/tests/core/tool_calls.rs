@@ -54,7 +54,7 @@ async fn time_budget_limits_a_turns_calls() {
 #[tokio::test(start_paused = true)]
 async fn hard_stop_drops_an_unresponsive_tool() {
     let world = Arc::new(world(vec![Move::Ask(vec![read("hang"), bash("x")])]));
-    let io = Arc::new(Collector::default());
+    let io = Arc::new(RecordingChannel::default());
     let running = tokio::spawn({
         let (world, io) = (Arc::clone(&world), Arc::clone(&io));
         async move { world.dispatch("agent:coding repo:acme/app x", &io).await }
@@ -94,7 +94,7 @@ async fn concurrent_calls_are_limited() {
 #[tokio::test(start_paused = true)]
 async fn call_without_stored_step_is_not_run() {
     let ledger = Arc::new(ScriptedLedger::default());
-    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    let channels = Arc::new(ReopenedChannel(Arc::new(RecordingChannel::default())));
     let budget = Budget { turns: 10, time_ms: 60_000 };
     let moves = vec![Move::Ask(vec![bash("rm -r build")]), Move::Say("nothing was done")];
     let world = world_of(moves, ledger.capability("g1", channels), |settings| Settings {
@@ -145,7 +145,7 @@ async fn checklist_is_shown_whole() {
     let call = ("update_status", json!({"checklist": items.join("\n")}));
     let world = world(vec![Move::Ask(vec![call]), Move::Say("done")]);
     let io = world.ask("agent:coding repo:acme/app x").await;
-    assert_eq!(*io.statuses.lock().unwrap(), [shown.join("\n")]);
+    assert_eq!(io.statuses(), [shown.join("\n")]);
     let record = world.last_record();
     let event = record.events.iter().find(|event| event["type"] == "tool_call").unwrap();
     assert_eq!(event["summary"], format!("update_status {}", shown.join(" · ")));

@@ -5,7 +5,7 @@ use std::sync::{Arc, atomic::Ordering};
 
 use ars_bot_core::{load_limits::LoadLimits, settings::Settings};
 use ars_bot_http::Dashboard;
-use ars_bot_ports::{ChannelIo, Channels, StoreErrorKind};
+use ars_bot_ports::{Channel, Channels, StoreErrorKind};
 use ars_types::RunId;
 use ars_wire::ledger::LiveRun;
 use reqwest::{Client, RequestBuilder};
@@ -24,7 +24,7 @@ const HELPED: &str = r#"{"good": {"subject": "ann", "scopes": ["dispatch", "help
 struct NoChannels;
 
 impl Channels for NoChannels {
-    fn reopen(&self, _run: &LiveRun) -> Option<Arc<dyn ChannelIo>> {
+    fn reopen(&self, _run: &LiveRun) -> Option<Arc<dyn Channel>> {
         None
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use ars_bot_core::{Capabilities, settings::Settings};
 use ars_bot_http::Dashboard;
-use ars_bot_ports::{ChannelIo, Channels};
+use ars_bot_ports::{Channel, Channels};
 use ars_types::{RunId, StopMode};
 use ars_wire::ledger::LiveRun;
 use reqwest::Client;
@@ -24,7 +24,7 @@ pub const TOKEN: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456
 pub struct NoChannels;
 
 impl Channels for NoChannels {
-    fn reopen(&self, _run: &LiveRun) -> Option<Arc<dyn ChannelIo>> {
+    fn reopen(&self, _run: &LiveRun) -> Option<Arc<dyn Channel>> {
         None
     }
 }

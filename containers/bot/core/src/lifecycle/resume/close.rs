@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ars_agent::{Saved, resume::RunState};
-use ars_bot_ports::{ChannelIo, FlushAnswer, FlushBatch, Owned, StoreError, texts};
+use ars_bot_ports::{Channel, ChannelEvent, FlushAnswer, FlushBatch, Owned, StoreError, texts};
 use ars_events::{Event, EventBody, NoteKind};
 use ars_runs::{ClosedRun, RunRecord, add_posted_review, closing_record};
 use ars_types::RunStatus;
@@ -84,8 +84,8 @@ pub(super) async fn close(
 
 /// Replaces the announcement of a run on its channel, if the channel replaces replies.
 async fn announce_interruption(context: &RunContext, run: &Reclaimed) {
-    let Some(io) = reopened(context, run).filter(|io| io.replaces_replies()) else { return };
-    if let Err(error) = io.reply(texts::INTERRUPTED).await {
+    let Some(io) = reopened(context, run).filter(|io| io.traits().replaces_replies) else { return };
+    if let Err(error) = io.send(ChannelEvent::Reply(texts::INTERRUPTED.to_owned())).await {
         tracing::warn!(run = %run.row.run_id, %error, "the end of a run was not announced");
     }
 }
@@ -187,6 +187,6 @@ pub(super) fn note(context: &RunContext, stored: &mut Stored, kind: NoteKind, su
 }
 
 /// Reopens the run's channel.
-pub(super) fn reopened(context: &RunContext, run: &Reclaimed) -> Option<Arc<dyn ChannelIo>> {
+pub(super) fn reopened(context: &RunContext, run: &Reclaimed) -> Option<Arc<dyn Channel>> {
     context.deps().capabilities.ledger.as_ref()?.channels.reopen(&run.row)
 }

@@ -6,7 +6,7 @@ use ars_agent::{
     Input, Loop, Position, Saved, Steered, Turn,
     resume::{Attempts, Resume, RunState, RunStep, fresh_note, system_of},
 };
-use ars_bot_ports::{ChannelIo, StoreError, StoreErrorKind, WorkspaceError, texts};
+use ars_bot_ports::{Channel, StoreError, StoreErrorKind, WorkspaceError, texts};
 use ars_bot_tools::{agents, description_in, verdict_in};
 use ars_events::{EventBody, NoteKind};
 use ars_types::{RefName, RunStatus, ThreadKey, UnixMillis};
@@ -197,7 +197,7 @@ async fn give_back<T>(
     context: &RunContext,
     run: &RunHandle,
     thread: &Claim,
-    io: &Arc<dyn ChannelIo>,
+    io: &Arc<dyn Channel>,
     stored: Stepped,
 ) -> Result<Result<T, Refused>, StoreError> {
     context.registry().forget(run.id());

@@ -6,7 +6,7 @@ use ars_agent::{
     Effects,
     resume::{self, Decision, RunState},
 };
-use ars_bot_ports::{StoreError, StoreErrorKind};
+use ars_bot_ports::{ChannelEvent, StoreError, StoreErrorKind};
 use ars_bot_tools::{Tool, agents};
 use ars_events::NoteKind;
 use ars_types::RunStatus;
@@ -101,8 +101,8 @@ pub(super) async fn resume_or_close(
 
 /// Repeats the reply of an ended run, if its channel replaces replies. Returns the run's status.
 async fn reply_again(context: &RunContext, run: &Reclaimed, stored: &Stored) -> Option<RunStatus> {
-    let io = close::reopened(context, run).filter(|io| io.replaces_replies())?;
-    io.reply(stored.answer()?).await.ok()?;
+    let io = close::reopened(context, run).filter(|io| io.traits().replaces_replies)?;
+    io.send(ChannelEvent::Reply(stored.answer()?.to_owned())).await.ok()?;
     Some(RunState::of_row(&run.row.state).final_status().unwrap_or(RunStatus::Completed))
 }
 

@@ -9,7 +9,7 @@ use ars_types::RunStatus;
 use serde_json::{Value, json};
 
 use super::support::{Desk, browser, desk, desk_with, granted, none, on, operator, token};
-use crate::support::{Collector, Move, message};
+use crate::support::{Move, RecordingChannel, message};
 
 fn ids(listed: &Value) -> Vec<&str> {
     listed["runs"].as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap()).collect()
@@ -195,7 +195,7 @@ async fn outage_hides_denied_runs_from_stops() {
     let desk = Arc::new(desk_with(script, |capabilities| capabilities, |settings| settings));
     let running = tokio::spawn({
         let desk = Arc::clone(&desk);
-        async move { desk.core.dispatch(message("hi"), Arc::new(Collector::default())).await }
+        async move { desk.core.dispatch(message("hi"), Arc::new(RecordingChannel::default())).await }
     });
     desk.model.called.notified().await;
     let id = desk.core.registry().list().remove(0).id;
@@ -277,7 +277,7 @@ async fn pages_of_large_events_are_short() {
 async fn live_run_is_steered_without_its_token() {
     let desk =
         Arc::new(desk_with(vec![Move::HangUntilStopped], |capabilities| capabilities, |settings| settings));
-    let io = Arc::new(Collector::default());
+    let io = Arc::new(RecordingChannel::default());
     let running = tokio::spawn({
         let (desk, io) = (Arc::clone(&desk), Arc::clone(&io));
         async move { desk.core.dispatch(message("canary-text"), io).await }
@@ -317,7 +317,7 @@ async fn live_run_is_steered_without_its_token() {
     assert_eq!(stopping, json!({ "id": run.id, "mode": "hard", "state": "stopping" }));
     running.await.unwrap();
     assert!(desk.core.idle(std::time::Duration::from_secs(60)).await);
-    assert_eq!(*io.finished.lock().unwrap(), [RunStatus::StoppedHard]);
+    assert_eq!(io.finished(), [RunStatus::StoppedHard]);
     assert_eq!(desk.failure(&stopper, "runs.stop", hard).await.0, "conflict");
 
     let ended =

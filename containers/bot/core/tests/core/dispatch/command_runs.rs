@@ -23,9 +23,9 @@ async fn command_leaves_input_answer_and_receipt() {
     let world = remembering(Vec::new(), Capabilities::default());
     let io = say(&world, command("friction report")).await;
     world.settle().await;
-    let [id] = &io.started.lock().unwrap()[..] else { panic!("one run") };
-    assert_eq!(*io.finished.lock().unwrap(), [RunStatus::Completed]);
-    assert_eq!(*io.commands.lock().unwrap(), [true]);
+    let [id] = &io.started()[..] else { panic!("one run") };
+    assert_eq!(io.finished(), [RunStatus::Completed]);
+    assert_eq!(io.commands(), [true]);
     // One record: there is no tombstone.
     let [record] = &world.records()[..] else { panic!("one record") };
     assert_eq!((&record.id, record.status, record.reply_ok), (id, RunStatus::Completed, Some(true)));
@@ -45,10 +45,7 @@ async fn failed_command_leaves_its_answer() {
     let io = say(&world, command("memory forget mem:user:http:ann:9")).await;
     world.settle().await;
     assert_eq!(io.said(), ["⚠️ `memory forget`: there is no such record"]);
-    assert_eq!(
-        (&*io.finished.lock().unwrap(), io.started.lock().unwrap().len()),
-        (&vec![RunStatus::Failed], 1)
-    );
+    assert_eq!((io.finished(), io.started().len()), (vec![RunStatus::Failed], 1));
     let record = world.last_record();
     assert_eq!((record.status, record.reply_ok), (RunStatus::Failed, Some(true)));
     assert_eq!(outline(&record), ["input", "run_meta", "answer"]);
@@ -57,8 +54,8 @@ async fn failed_command_leaves_its_answer() {
 #[tokio::test]
 async fn undelivered_answer_fails_the_record() {
     let world = remembering(Vec::new(), Capabilities::default());
-    let io = Arc::new(Collector { broken: true, ..Collector::default() });
-    let channel: Arc<Collector> = Arc::clone(&io);
+    let io = Arc::new(RecordingChannel { is_broken: true, ..RecordingChannel::default() });
+    let channel: Arc<RecordingChannel> = Arc::clone(&io);
     world.core.dispatch(command("friction report"), channel).await;
     world.settle().await;
     let record = world.last_record();
@@ -68,7 +65,7 @@ async fn undelivered_answer_fails_the_record() {
 #[tokio::test]
 async fn command_run_is_unknown_to_the_ledger() {
     let ledger = Arc::new(ScriptedLedger::default());
-    let channels = Arc::new(Reopening(Arc::default()));
+    let channels = Arc::new(ReopenedChannel(Arc::default()));
     let world = remembering(Vec::new(), ledger.capability("g1", channels));
     say(&world, command("friction report")).await;
     world.settle().await;
@@ -126,7 +123,7 @@ async fn hard_stop_interrupts_the_handler() {
     let io = running.await.unwrap();
     world.settle().await;
     assert_eq!(io.said(), ["⚠️ `memory forget`: it was stopped; changes that it made before remain"]);
-    assert_eq!(*io.finished.lock().unwrap(), [RunStatus::StoppedHard]);
+    assert_eq!(io.finished(), [RunStatus::StoppedHard]);
     assert_eq!(world.last_record().status, RunStatus::StoppedHard);
 }
 

@@ -1,6 +1,6 @@
 //! Messages that are commands, and messages that only resemble one.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::Arc;
 
 use ars_auth::{Actor, Grants, Set};
 use ars_bot_core::{
@@ -52,11 +52,11 @@ async fn commands_are_answered_without_a_run() {
         let said = io.said();
         assert!(said.len() == 1 && said[0].starts_with(answer), "{text}: {said:?}");
         assert!(!said[0].contains("canary-value"), "{text}: {said:?}");
-        assert_eq!(*io.commands.lock().unwrap(), [is_ok], "{text}");
-        assert!(io.started.lock().unwrap().is_empty() && io.finished.lock().unwrap().is_empty(), "{text}");
+        assert_eq!(io.commands(), [is_ok], "{text}");
+        assert!(io.started().is_empty() && io.finished().is_empty(), "{text}");
         assert!(world.core.registry().list().is_empty() && world.records().is_empty(), "{text}");
         assert!(world.model.seen.lock().unwrap().is_empty(), "{text}");
-        assert_eq!(io.fetches.load(Ordering::SeqCst), 0, "{text}");
+        assert_eq!(io.history_reads(), 0, "{text}");
     }
 }
 
@@ -78,7 +78,7 @@ async fn other_messages_are_for_the_model() {
         let io = say(&world, command(text)).await;
         world.settle().await;
         assert_eq!(io.said(), ["prose"], "{text}");
-        assert!(io.commands.lock().unwrap().is_empty(), "{text}");
+        assert!(io.commands().is_empty(), "{text}");
     }
 }
 

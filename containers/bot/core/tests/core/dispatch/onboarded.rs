@@ -59,7 +59,7 @@ async fn unreachable_residents_reject_the_request() {
         let io = world.ask("agent:coding fix the tests in acme/tool").await;
         let replies = io.said();
         assert!(replies.len() == 1 && replies[0].contains("`acme/tool` may be a repository"), "{replies:?}");
-        assert!(io.started.lock().unwrap().is_empty());
+        assert!(io.started().is_empty());
     }
     tokio::time::advance(Duration::from_secs(31)).await;
     world.ask("agent:coding fix the tests in acme/tool").await;

@@ -14,7 +14,7 @@ async fn coding_request_runs_tools_and_is_recorded() {
     let world = world(vec![Move::Ask(vec![bash("make test")]), Move::Say("all green")]);
     let io = world.ask("agent:coding repo:acme/app make it pass").await;
     assert_eq!(io.said(), ["all green"]);
-    assert_eq!(*io.finished.lock().unwrap(), [RunStatus::Completed]);
+    assert_eq!(io.finished(), [RunStatus::Completed]);
     let record = world.last_record();
     assert_eq!(outline(&record), ["input", "run_meta", "tool_call bash", "tool_result bash", "answer"]);
     assert_eq!(
@@ -99,7 +99,7 @@ async fn failed_run_replies_and_is_recorded() {
         let world = world(vec![only]);
         let io = world.ask("hello").await;
         assert!(io.said()[0].contains(words));
-        assert_eq!(*io.finished.lock().unwrap(), [RunStatus::Failed]);
+        assert_eq!(io.finished(), [RunStatus::Failed]);
         assert_eq!(world.last_record().status, RunStatus::Failed);
     }
 }
@@ -144,7 +144,7 @@ async fn busy_fleet_is_not_a_sandbox_failure() {
 #[tokio::test]
 async fn undelivered_reply_fails_the_record() {
     let world = world(vec![Move::Say("hi")]);
-    let io = Arc::new(Collector { broken: true, ..Collector::default() });
+    let io = Arc::new(RecordingChannel { is_broken: true, ..RecordingChannel::default() });
     world.dispatch("hello", &io).await;
     world.settle().await;
     assert_eq!((world.last_record().status, world.last_record().reply_ok), (RunStatus::Failed, Some(false)));
@@ -178,7 +178,7 @@ async fn refusal_is_one_reply_and_no_run() {
         let io = world.ask(text).await;
         let replies = io.said();
         assert!(replies.len() == 1 && replies[0].contains(word), "{text}: {replies:?}");
-        assert!(io.started.lock().unwrap().is_empty() && world.records().is_empty(), "{text}");
+        assert!(io.started().is_empty() && world.records().is_empty(), "{text}");
     }
 }
 
@@ -189,7 +189,7 @@ async fn failed_workspace_ends_the_run_with_a_record() {
     let replies = io.said();
     assert!(replies.len() == 1 && replies[0].contains("not a repository"), "{replies:?}");
     let record = world.last_record();
-    assert_eq!(*io.started.lock().unwrap(), std::slice::from_ref(&record.id));
+    assert_eq!(io.started(), std::slice::from_ref(&record.id));
     assert_eq!((record.status, record.reply_ok), (RunStatus::Failed, Some(true)));
     assert_eq!(outline(&record), ["input", "run_meta", "answer"]);
     assert_eq!(record.repo.as_deref(), Some("acme/broken"));
@@ -199,7 +199,7 @@ async fn failed_workspace_ends_the_run_with_a_record() {
 async fn earlier_turns_reach_the_model_and_the_stream() {
     let world = world(vec![Move::Say("42")]);
     let history = vec![said(Role::User, "my number is 41"), said(Role::Assistant, "noted")];
-    let io = Arc::new(Collector { history, ..Collector::default() });
+    let io = Arc::new(RecordingChannel { history, ..RecordingChannel::default() });
     world.dispatch("plus one?", &io).await;
     world.settle().await;
     assert_eq!(world.model.seen.lock().unwrap()[0].len(), 3);

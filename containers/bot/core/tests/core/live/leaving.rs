@@ -20,7 +20,7 @@ async fn stored_run_is_handed_off_during_a_call() {
     running.await.unwrap();
     assert!(io.said().is_empty() && world.core.registry().list().is_empty());
     assert!(ledger.runs().values().all(|kept| kept.row.phase == Phase::Handoff));
-    assert_eq!(*io.moved.lock().unwrap(), *io.started.lock().unwrap());
+    assert_eq!(io.moved(), io.started());
 }
 
 #[tokio::test(start_paused = true)]
@@ -29,14 +29,14 @@ async fn handed_off_run_is_named_with_its_page() {
         [(Some("https://bot.example.com/"), "https://bot.example.com/runs/"), (None, "/runs/")]
     {
         let ledger = Arc::new(ScriptedLedger::default());
-        let capabilities = ledger.capability("g1", Arc::new(Reopening(Arc::default())));
+        let capabilities = ledger.capability("g1", Arc::new(ReopenedChannel(Arc::default())));
         let with_url = |settings| Settings { public_base_url: base.map(str::to_owned), ..settings };
         let world = Arc::new(support::world_of(vec![Move::HangUntilStopped], capabilities, with_url));
         let (io, running) = under_way(&world, "hello").await;
         assert!(world.core.drain(Duration::from_secs(60)).await);
         running.await.unwrap();
-        let id = io.moved.lock().unwrap()[0].clone();
-        assert_eq!(*io.moved_to.lock().unwrap(), format!("{page}{id}"));
+        let id = io.moved()[0].clone();
+        assert_eq!(io.moved_to(), Some(format!("{page}{id}")));
     }
 }
 
@@ -87,7 +87,7 @@ async fn suspended_process_still_acquires_the_permit() {
     ledger.runs().values_mut().for_each(|kept| kept.row.phase = Phase::Finishing);
     world.finish(running).await;
     assert_eq!((ledger.count("finishing"), io.said().len()), (1, 0));
-    assert_eq!(*io.moved.lock().unwrap(), *io.started.lock().unwrap());
+    assert_eq!(io.moved(), io.started());
 }
 
 #[tokio::test(start_paused = true)]
@@ -115,7 +115,7 @@ async fn slow_ledger_stores_the_record_of_an_unconfirmed_run() {
     let keeping = world.keep_ledger();
     let (io, running) = begin(&world, "hello");
     running.await.unwrap();
-    assert_eq!(*io.replies.lock().unwrap(), ["hi"]);
+    assert_eq!(io.said(), ["hi"]);
     let recorded = ledger.until(|ledger| !ledger.records.lock().unwrap().is_empty());
     assert!(tokio::time::timeout(Duration::from_secs(60), recorded).await.is_ok(), "the record is lost");
     keeping.abort();
@@ -262,7 +262,7 @@ async fn view_token_is_in_the_ledger_only() {
     let ledger = Arc::new(ScriptedLedger::default());
     let first = world_of(&ledger, vec![Move::HangUntilStopped]);
     let (io, running) = under_way(&first, "hello").await;
-    let id = io.started.lock().unwrap()[0].clone();
+    let id = io.started()[0].clone();
     let token = first.core.registry().get(&id).unwrap().token;
     assert!(first.core.drain(Duration::from_secs(60)).await);
     running.await.unwrap();

@@ -12,13 +12,13 @@ mod unread;
 
 use std::sync::Arc;
 
-use crate::support::{Collector, Move, ScriptedLedger, World, message};
+use crate::support::{Move, RecordingChannel, ScriptedLedger, World, message};
 
 /// A process of the first generation.
 fn world_of(ledger: &Arc<ScriptedLedger>, moves: Vec<Move>) -> Arc<World> {
     Arc::new(ledger.process("g1", moves))
 }
 
-async fn say(world: &World, text: &str) -> Arc<Collector> {
+async fn say(world: &World, text: &str) -> Arc<RecordingChannel> {
     crate::support::say(world, message(text)).await
 }

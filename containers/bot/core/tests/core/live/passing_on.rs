@@ -45,7 +45,7 @@ async fn follow_up_of_a_fenced_stopped_run_becomes_a_turn() {
     world.core.registry().stop_with_token(&run.id, &run.token, StopMode::Hard);
     running.await.unwrap();
     world.settle().await;
-    assert_eq!(second.replies.lock().unwrap()[1..], ["answered"]);
+    assert_eq!(second.said()[1..], ["answered"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -103,7 +103,7 @@ async fn follow_up_event_precedes_its_step() {
 }
 
 /// A run that fails during an outage of the flush, with an unread follow-up in its inbox.
-async fn failed_in_an_outage(ledger: &Arc<ScriptedLedger>) -> (Arc<World>, Arc<Collector>) {
+async fn failed_in_an_outage(ledger: &Arc<ScriptedLedger>) -> (Arc<World>, Arc<RecordingChannel>) {
     let world = world_of(ledger, vec![Move::FailWhenReleased, Move::Say("said twice")]);
     let (_, running) = under_way(&world, "hello").await;
     let sender = say(&world, "and this").await;
@@ -182,7 +182,7 @@ async fn inbox_of_a_run_ended_in_an_outage_is_requeued() {
 }
 
 /// A run of another process in this phase, with an unread follow-up.
-async fn left_behind(phase: Phase, moves: Vec<Move>) -> (Arc<ScriptedLedger>, Arc<Collector>) {
+async fn left_behind(phase: Phase, moves: Vec<Move>) -> (Arc<ScriptedLedger>, Arc<RecordingChannel>) {
     left_behind_to(phase, moves, message("late"), None).await
 }
 
@@ -192,7 +192,7 @@ async fn left_behind_to(
     moves: Vec<Move>,
     late: IncomingMessage,
     tokens: Option<&str>,
-) -> (Arc<ScriptedLedger>, Arc<Collector>) {
+) -> (Arc<ScriptedLedger>, Arc<RecordingChannel>) {
     let ledger = Arc::new(ScriptedLedger::default());
     ledger.script("step", [Fault::Fail(StoreErrorKind::Transient); 2]);
     let first = world_of(&ledger, vec![Move::HangUntilStopped]);
@@ -208,8 +208,8 @@ async fn left_behind_to(
         }
         kept.inbox.push(Note::of(&late, "late").message());
     }
-    let listener = Arc::new(Collector::default());
-    let channels = Arc::new(Reopening(Arc::clone(&listener)));
+    let listener = Arc::new(RecordingChannel::default());
+    let channels = Arc::new(ReopenedChannel(Arc::clone(&listener)));
     let tokens = tokens.map(|tokens| Arc::new(TokenMap::parse(Some(tokens)).map));
     let second = world_with(moves, Capabilities { tokens, ..ledger.capability("g2", channels) });
     let keeping = second.keep_ledger();
@@ -251,7 +251,7 @@ async fn resumed_run_drops_a_follow_up_without_its_token() {
             kept.inbox.push(Note::of(&of_token(), "late").message());
         }
         let tokens = Some(Arc::new(TokenMap::parse(Some(tokens)).map));
-        let capabilities = ledger.capability("g2", Arc::new(Reopening(Arc::default())));
+        let capabilities = ledger.capability("g2", Arc::new(ReopenedChannel(Arc::default())));
         let second = world_with(vec![Move::Say("hi")], Capabilities { tokens, ..capabilities });
         let keeping = second.keep_ledger();
         let record = ledger.recorded().await;

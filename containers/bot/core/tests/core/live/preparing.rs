@@ -18,7 +18,7 @@ async fn run_is_claimed_before_its_tree_is_opened() {
     let world = world_of(&ledger, Vec::new());
     let (io, running) = begin(&world, SLOW);
     world.workspace.opening.notified().await;
-    let started = io.started.lock().unwrap().clone();
+    let started = io.started().clone();
     assert_eq!(ledger.runs().keys().cloned().collect::<Vec<_>>(), started);
     world.workspace.give_up.notify_one();
     running.await.unwrap();
@@ -84,7 +84,7 @@ async fn page_of_a_resumed_run_names_its_restored_seq() {
     let ledger = Arc::new(ScriptedLedger::default());
     let first = world_of(&ledger, vec![Move::HangUntilStopped]);
     let (io, running) = under_way(&first, "hello").await;
-    let id = io.started.lock().unwrap()[0].clone();
+    let id = io.started()[0].clone();
     let page = async |world: &World| {
         let input = RawInput::Object(Map::from_iter([("id".to_owned(), json!(id))]));
         let page = world.core.commands().invoke(&Caller::cli(), "runs.events", &input).await;

@@ -26,7 +26,7 @@ fn process(
         budget: Budget::default(),
         model: None,
     };
-    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    let channels = Arc::new(ReopenedChannel(Arc::new(RecordingChannel::default())));
     let capabilities = Capabilities { memory: Some(memory), ..ledger.capability(generation, channels) };
     Arc::new(world_with(moves, capabilities).with_tree())
 }

@@ -23,7 +23,7 @@ const CALL: u64 = 4_500;
 const REQUEST: &str = "agent:coding repo:acme/app look";
 
 fn process(ledger: &Arc<ScriptedLedger>, generation: &str, moves: Vec<Move>) -> Arc<World> {
-    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    let channels = Arc::new(ReopenedChannel(Arc::new(RecordingChannel::default())));
     equipped(ledger.capability(generation, channels), moves)
 }
 
@@ -54,10 +54,10 @@ async fn left() -> Arc<ScriptedLedger> {
 
 /// Returns the reply to a request of another thread.
 async fn elsewhere(world: &World) -> String {
-    let io: Arc<Collector> = Arc::default();
+    let io: Arc<RecordingChannel> = Arc::default();
     let mut message = crate::support::message("hello");
     message.thread_key = ars_types::ThreadKey::new(ars_types::Platform::Http, "default", "other");
-    let channel: Arc<Collector> = Arc::clone(&io);
+    let channel: Arc<RecordingChannel> = Arc::clone(&io);
     world.core.dispatch(message, channel).await;
     io.said()[0].clone()
 }
@@ -237,7 +237,7 @@ async fn reflection_cost_counts_for_the_day() {
         budget: Budget::default(),
         model: None,
     };
-    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    let channels = Arc::new(ReopenedChannel(Arc::new(RecordingChannel::default())));
     let capabilities = Capabilities { memory: Some(memory), ..ledger.capability("g1", channels) };
     let moves = vec![look(), Move::Say("done"), Move::Say("{}"), Move::SayWhenReleased("again")];
     let world = equipped(capabilities, moves);

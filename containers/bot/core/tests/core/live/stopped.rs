@@ -29,7 +29,7 @@ async fn stop(world: &World, id: &RunId) -> Result<(), QueryError> {
 async fn under_way(world: &Arc<World>) -> RunId {
     let (io, _running) = begin(world, "hello");
     world.model.called.notified().await;
-    io.started.lock().unwrap()[0].clone()
+    io.started()[0].clone()
 }
 
 #[tokio::test(start_paused = true)]
@@ -76,7 +76,7 @@ async fn stop_during_a_reclaim_is_kept() {
     let id = under_way(&first).await;
     assert!(first.core.drain(LONG).await);
 
-    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    let channels = Arc::new(ReopenedChannel(Arc::new(RecordingChannel::default())));
     // A model that hangs, so that only a stop ends the run.
     let second = world_with(vec![Move::HangUntilStopped], ledger.capability("g2", channels));
     ledger.script("state", [Fault::Fail(StoreErrorKind::Transient); OUTAGE]);

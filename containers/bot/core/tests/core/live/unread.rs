@@ -136,7 +136,7 @@ async fn rejected_record_is_written_without_events() {
 #[tokio::test(start_paused = true)]
 async fn unclosable_run_does_not_delay_the_drain() {
     let (ledger, _) = taken_over().await;
-    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    let channels = Arc::new(ReopenedChannel(Arc::new(RecordingChannel::default())));
     let mut capabilities = ledger.capability("g2", channels);
     capabilities.ledger.as_mut().unwrap().has_successor = false;
     let second = world_with(Vec::new(), capabilities);
@@ -169,7 +169,7 @@ async fn oversized_conversation_is_not_resumable() {
         Attachment { name: "t0p9".into(), media_type: "image/png".into(), data: "A".repeat(30 << 20) };
     ledger.transcripts.lock().unwrap().values_mut().for_each(|kept| kept.attachments.push(large.clone()));
 
-    let channels = Arc::new(Reopening(Arc::new(Collector::default())));
+    let channels = Arc::new(ReopenedChannel(Arc::new(RecordingChannel::default())));
     let moves = vec![Move::Ask(vec![bash("x")]), Move::SayWhenReleased("done here")];
     let second = world_with(moves, ledger.capability("g2", channels)).with_tree();
     let keeping = second.keep_ledger();

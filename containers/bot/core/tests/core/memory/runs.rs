@@ -8,7 +8,7 @@ use ars_bot_core::{
     memory::{Budget, MemoryDeps},
 };
 use ars_bot_ports::{Memory, ModelErrorKind, Repository};
-use ars_types::RunStatus;
+use ars_types::{Platform, RunStatus};
 use ars_wire::memory::Taint;
 use serde_json::{Value, json};
 
@@ -132,7 +132,7 @@ async fn sources_of_a_second_run(first: (&'static str, Value), change: impl FnOn
     world.ask("agent:research Tea?").await;
     change(&world);
     let history = vec![said(Role::User, "Tea?"), said(Role::Assistant, "Done.")];
-    let io = Arc::new(Collector { history, ..Collector::default() });
+    let io = Arc::new(RecordingChannel { history, ..RecordingChannel::default() });
     world.dispatch("agent:coding repo:acme/app Tea?", &io).await;
     world.settle().await;
     let sources = world.last_record().extra["taint"].clone();
@@ -160,7 +160,7 @@ async fn unknown_taint_counts_as_one() {
 }
 
 /// Runs a request in memory with a code host, and returns its sources.
-async fn sources_with_host(text: &str, moves: Vec<Move>, io: Collector) -> Value {
+async fn sources_with_host(text: &str, moves: Vec<Move>, io: RecordingChannel) -> Value {
     let host = Arc::new(MemoryHost::default());
     *host.diff.lock().unwrap() = Some("+Deploys are safe on Fridays.\n".into());
     let store: Arc<dyn Memory> = Arc::new(Stores::default());
@@ -181,18 +181,18 @@ async fn review_of_a_pull_request_taints_its_thread() {
     let verdict = json!({ "verdict": "approve", "summary": "fine", "head": "a".repeat(40) });
     let moves = || vec![Move::Ask(vec![("submit_verdict", verdict.clone())]), Move::Say("LGTM.")];
     let review = "agent:review repo:acme/app acme/app#7 post:off";
-    assert_eq!(sources_with_host(review, moves(), Collector::default()).await, json!(["host"]));
+    assert_eq!(sources_with_host(review, moves(), RecordingChannel::default()).await, json!(["host"]));
     let of_tree = "agent:review repo:acme/app the tree post:off";
-    assert_eq!(sources_with_host(of_tree, moves(), Collector::default()).await, json!([]));
+    assert_eq!(sources_with_host(of_tree, moves(), RecordingChannel::default()).await, json!([]));
 }
 
 #[tokio::test]
 async fn message_of_the_code_host_taints_its_run() {
-    let ask = |has_untrusted_text| async move {
-        let io = Collector { has_untrusted_text, ..Collector::default() };
+    let ask = |platform: Platform| async move {
+        let io = RecordingChannel { traits: platform.channel_traits(), ..RecordingChannel::default() };
         sources_with_host("agent:general Tea?", vec![Move::Say("Yes.")], io).await
     };
-    assert_eq!((ask(true).await, ask(false).await), (json!(["host"]), json!([])));
+    assert_eq!((ask(Platform::CodeHost).await, ask(Platform::Http).await), (json!(["host"]), json!([])));
 }
 
 #[tokio::test]
@@ -218,7 +218,7 @@ async fn long_conversation_is_reflected_on() {
     let world = remembering(&stores, vec![Move::Say("Tabs."), Move::Say(r#"{"facts": []}"#)]);
     let history =
         [Role::User, Role::Assistant].repeat(2).into_iter().map(|role| said(role, "So we said.")).collect();
-    let io = Arc::new(Collector { history, ..Collector::default() });
+    let io = Arc::new(RecordingChannel { history, ..RecordingChannel::default() });
     world.dispatch("Tabs or spaces?", &io).await;
     world.settle().await;
     assert_eq!(world.model.seen.lock().unwrap().len(), 2);

@@ -1,5 +1,5 @@
 //! Doubles for driving the core in-process.
-//! A scripted model, an in-memory store that can fail, a workspace with scripted commands, and a channel that collects.
+//! A scripted model, an in-memory store that can fail, and a workspace with scripted commands.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -27,16 +27,14 @@ use ars_bot_core::{Capabilities, Core, Deps, history::NoHistory, settings::Setti
 use ars_bot_ports::{Choices, IncomingMessage, *};
 use ars_events::{ActorKind, Redactor};
 use ars_runs::{RunRecord, StoredRun};
-use ars_types::{ModelRef, Platform, RunId, RunStatus, StopMode, ThreadKey, UnixMillis, Visibility};
-use ars_wire::{
-    ErrorCode,
-    runs::{EventsPage, ListRequest, ListResponse},
-};
+use ars_types::{ModelRef, Platform, RunId, StopMode, ThreadKey, UnixMillis, Visibility};
+use ars_wire::runs::{EventsPage, ListRequest, ListResponse};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+pub use ars_bot_testkit::{RecordingChannel, ReopenedChannel};
 pub use audit::Lines;
 pub use code_host::{Failure as HostFailure, MemoryHost, with_host};
 pub use ledger::{Fault, Kept, ScriptedLedger};
@@ -374,93 +372,10 @@ impl WorkspaceProvider for OneWorkspace {
     }
 }
 
-/// Collects the replies of the core.
-#[derive(Default)]
-pub struct Collector {
-    pub replies: Mutex<Vec<String>>,
-    pub started: Mutex<Vec<RunId>>,
-    pub finished: Mutex<Vec<RunStatus>>,
-    pub moved: Mutex<Vec<RunId>>,
-    pub moved_to: Mutex<String>,
-    pub statuses: Mutex<Vec<String>>,
-    pub history: Vec<HistoryTurn>,
-    /// How often the history was fetched.
-    pub fetches: AtomicI64,
-    /// The outcomes of commands.
-    pub commands: Mutex<Vec<bool>>,
-    pub broken: bool,
-    /// Its requester waits for the end of the run.
-    pub is_held: bool,
-    /// Strangers write in its thread.
-    pub has_untrusted_text: bool,
-}
-
-impl Collector {
-    /// Returns the replies so far.
-    pub fn said(&self) -> Vec<String> {
-        self.replies.lock().unwrap().clone()
-    }
-}
-
-#[async_trait]
-impl ChannelIo for Collector {
-    async fn reply(&self, text: &str) -> Result<(), ReplyError> {
-        if self.broken {
-            return Err(ReplyError("gone".into()));
-        }
-        self.replies.lock().unwrap().push(text.to_owned());
-        Ok(())
-    }
-
-    async fn history(&self) -> Vec<HistoryTurn> {
-        self.fetches.fetch_add(1, Ordering::SeqCst);
-        self.history.clone()
-    }
-
-    fn may_wait(&self) -> bool {
-        !self.is_held
-    }
-
-    fn has_untrusted_text(&self) -> bool {
-        self.has_untrusted_text
-    }
-
-    fn command_answered(&self, failure: Option<ErrorCode>) {
-        self.commands.lock().unwrap().push(failure.is_none());
-    }
-
-    fn status(&self, text: &str) {
-        self.statuses.lock().unwrap().push(text.to_owned());
-    }
-
-    fn run_started(&self, id: &RunId) {
-        self.started.lock().unwrap().push(id.clone());
-    }
-
-    fn run_finished(&self, _id: &RunId, status: RunStatus) {
-        self.finished.lock().unwrap().push(status);
-    }
-
-    fn run_continues_elsewhere(&self, id: &RunId, page: &str) {
-        self.moved.lock().unwrap().push(id.clone());
-        page.clone_into(&mut self.moved_to.lock().unwrap());
-    }
-}
-
-/// Channels that can all be reopened, each collecting its replies.
-pub struct Reopening(pub Arc<Collector>);
-
-impl Channels for Reopening {
-    fn reopen(&self, _run: &ars_wire::ledger::LiveRun) -> Option<Arc<dyn ChannelIo>> {
-        let io: Arc<Collector> = Arc::clone(&self.0);
-        Some(io)
-    }
-}
-
 impl ScriptedLedger {
     /// A process of this generation, which can reach every channel.
     pub fn process(self: &Arc<Self>, generation: &str, moves: Vec<Move>) -> World {
-        world_with(moves, self.capability(generation, Arc::new(Reopening(Arc::default()))))
+        world_with(moves, self.capability(generation, Arc::new(ReopenedChannel(Arc::default()))))
     }
 }
 
@@ -554,16 +469,16 @@ impl World {
     }
 
     /// Dispatches to the end, record included.
-    pub async fn ask(&self, text: &str) -> Arc<Collector> {
-        let io = Arc::new(Collector::default());
+    pub async fn ask(&self, text: &str) -> Arc<RecordingChannel> {
+        let io = Arc::new(RecordingChannel::default());
         self.dispatch(text, &io).await;
         self.settle().await;
         io
     }
 
     /// Dispatches to the reply.
-    pub async fn dispatch(&self, text: &str, io: &Arc<Collector>) {
-        let io: Arc<Collector> = Arc::clone(io);
+    pub async fn dispatch(&self, text: &str, io: &Arc<RecordingChannel>) {
+        let io: Arc<RecordingChannel> = Arc::clone(io);
         self.core.dispatch(message(text), io).await;
     }
 
@@ -616,8 +531,8 @@ impl World {
 }
 
 /// A request in a task.
-pub fn begin(world: &Arc<World>, text: &'static str) -> (Arc<Collector>, JoinHandle<()>) {
-    let io = Arc::new(Collector::default());
+pub fn begin(world: &Arc<World>, text: &'static str) -> (Arc<RecordingChannel>, JoinHandle<()>) {
+    let io = Arc::new(RecordingChannel::default());
     let running = tokio::spawn({
         let (world, io) = (Arc::clone(world), Arc::clone(&io));
         async move { world.dispatch(text, &io).await }
@@ -626,16 +541,16 @@ pub fn begin(world: &Arc<World>, text: &'static str) -> (Arc<Collector>, JoinHan
 }
 
 /// A run that waits in its first model call.
-pub async fn under_way(world: &Arc<World>, text: &'static str) -> (Arc<Collector>, JoinHandle<()>) {
+pub async fn under_way(world: &Arc<World>, text: &'static str) -> (Arc<RecordingChannel>, JoinHandle<()>) {
     let begun = begin(world, text);
     world.model.called.notified().await;
     begun
 }
 
 /// Dispatches a message to the reply.
-pub async fn say(world: &World, message: IncomingMessage) -> Arc<Collector> {
-    let io = Arc::new(Collector::default());
-    let channel: Arc<Collector> = Arc::clone(&io);
+pub async fn say(world: &World, message: IncomingMessage) -> Arc<RecordingChannel> {
+    let io = Arc::new(RecordingChannel::default());
+    let channel: Arc<RecordingChannel> = Arc::clone(&io);
     world.core.dispatch(message, channel).await;
     io
 }

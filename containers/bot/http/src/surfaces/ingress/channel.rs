@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ars_bot_ports::{ChannelIo, HistoryTurn, Overload, Refusal, ReplyError, texts};
-use ars_types::{RunId, RunStatus};
+use ars_bot_ports::{Channel, ChannelEvent, HistoryTurn, Overload, Refusal, ReplyError, texts};
+use ars_types::{ChannelTraits, Platform, RunId};
 use ars_wire::{
     ErrorCode,
     idempotency::FirstUse,
@@ -18,7 +18,7 @@ const BLANK_LINE: &str = "\n\n";
 /// Collects the replies to one request.
 pub(crate) struct HttpChannel {
     history: Vec<HistoryTurn>,
-    may_wait: bool,
+    is_async: bool,
     state: Mutex<ChannelState>,
     started: watch::Sender<Option<RunId>>,
 }
@@ -37,13 +37,13 @@ struct ChannelState {
 impl HttpChannel {
     /// Returns the channel of a caller that waits for the end, with the history that the caller sent.
     pub(crate) fn new(history: Vec<HistoryTurn>) -> Self {
-        Self { history, may_wait: false, state: Mutex::default(), started: watch::Sender::new(None) }
+        Self { history, is_async: false, state: Mutex::default(), started: watch::Sender::new(None) }
     }
 
     /// Returns the channel of a caller that waits for the creation of the run only.
     #[must_use]
     pub(crate) fn asynchronous(self, is_async: bool) -> Self {
-        Self { may_wait: is_async, ..self }
+        Self { is_async, ..self }
     }
 
     /// Returns the run's id once the core has created a run. Never completes without a run.
@@ -98,59 +98,49 @@ impl HttpChannel {
 }
 
 #[async_trait]
-impl ChannelIo for HttpChannel {
-    async fn reply(&self, text: &str) -> Result<(), ReplyError> {
-        self.lock().replies.push(text.to_owned());
-        Ok(())
-    }
-
-    async fn refused(&self, refusal: &Refusal) -> Result<(), ReplyError> {
-        self.lock().failure = Some(refusal.error_code());
-        if let Refusal::Overloaded(overload) = refusal {
-            self.lock().overload = Some(*overload);
-        }
-        self.reply(&texts::refusal(refusal)).await
+impl Channel for HttpChannel {
+    /// The callers of MCP have the same traits.
+    fn traits(&self) -> ChannelTraits {
+        let traits = Platform::Http.channel_traits();
+        ChannelTraits { can_wait: traits.can_wait || self.is_async, ..traits }
     }
 
     async fn history(&self) -> Vec<HistoryTurn> {
         self.history.clone()
     }
 
-    fn may_wait(&self) -> bool {
-        self.may_wait
-    }
-
-    fn command_answered(&self, failure: Option<ErrorCode>) {
+    async fn send(&self, event: ChannelEvent) -> Result<(), ReplyError> {
         let mut state = self.lock();
-        state.failure = failure.or(state.failure);
-    }
-
-    fn rejected_by_shutdown(&self) {
-        self.lock().is_rejected_by_shutdown = true;
-    }
-
-    fn run_started(&self, id: &RunId) {
-        self.started.send_replace(Some(id.clone()));
-    }
-
-    fn run_finished(&self, id: &RunId, status: RunStatus) {
-        self.lock().receipt = Some(Receipt { id: id.clone(), status });
-    }
-
-    /// Adds no receipt: a receipt has the outcome of a run that ended.
-    fn run_continues_elsewhere(&self, id: &RunId, page: &str) {
-        let mut state = self.lock();
-        state.replies.push(texts::run_continues_elsewhere(page));
-        state.handed_off = Some(id.clone());
-    }
-
-    fn repeats(&self, first: &FirstUse) {
-        self.lock().repeated = Some(first.clone());
+        match event {
+            ChannelEvent::RejectedByShutdown => state.is_rejected_by_shutdown = true,
+            ChannelEvent::Repeated(first) => state.repeated = Some(first),
+            ChannelEvent::CommandAnswered { failure } => state.failure = failure.or(state.failure),
+            ChannelEvent::RunStarted(run) => {
+                self.started.send_replace(Some(run));
+            }
+            ChannelEvent::RunFinished { run, status } => state.receipt = Some(Receipt { id: run, status }),
+            // Without a receipt, which has the outcome of a run that ended.
+            ChannelEvent::RunMoved { run, page } => {
+                state.replies.push(texts::run_continues_elsewhere(&page));
+                state.handed_off = Some(run);
+            }
+            ChannelEvent::Refused(refusal) => {
+                state.failure = Some(refusal.error_code());
+                if let Refusal::Overloaded(overload) = refusal {
+                    state.overload = Some(overload);
+                }
+                state.replies.push(texts::refusal(&refusal));
+            }
+            other => state.replies.extend(other.into_text()),
+        }
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use ars_types::RunStatus;
+
     use super::*;
 
     #[tokio::test]
@@ -159,12 +149,13 @@ mod tests {
         assert_eq!(io.collected(), Reply::default());
         let id = RunId::parse("r1").unwrap();
         let started = io.started();
-        io.run_started(&id);
+        io.send(ChannelEvent::RunStarted(id.clone())).await.unwrap();
         assert_eq!(started.await, id);
-        io.reply("a").await.unwrap();
-        io.reply("b").await.unwrap();
-        io.run_finished(&id, RunStatus::Completed);
-        let run = Some(Receipt { id, status: RunStatus::Completed });
+        io.send(ChannelEvent::Reply("a".into())).await.unwrap();
+        io.send(ChannelEvent::Reply("b".into())).await.unwrap();
+        let status = RunStatus::Completed;
+        io.send(ChannelEvent::RunFinished { run: id.clone(), status }).await.unwrap();
+        let run = Some(Receipt { id, status });
         assert_eq!(io.collected(), Reply { reply: "a\n\nb".into(), run, ..Reply::default() });
     }
 }

@@ -215,7 +215,8 @@ impl Drop for Reservation {
 
 #[cfg(test)]
 mod tests {
-    use ars_bot_ports::ChannelIo as _;
+    use ars_bot_ports::{Channel as _, ChannelEvent, Refusal};
+    use ars_wire::ErrorCode;
 
     use super::*;
 
@@ -243,7 +244,7 @@ mod tests {
         assert!(matches!(requests.admit(&key("a", "1"), &io(), 0), Admitted::InFlight(..)));
         assert!(matches!(requests.admit(&key("a", "2"), &io(), 0), Admitted::AnotherBody));
         let answered = io();
-        answered.reply("done").await.unwrap();
+        answered.send(ChannelEvent::Reply("done".into())).await.unwrap();
         reservation.end(&answered);
         for at in [0, IDEMPOTENCY_MAX_AGE_MS - 1] {
             let Admitted::Answered(reply) = requests.admit(&key("a", "1"), &io(), at) else { panic!("{at}") };
@@ -268,10 +269,11 @@ mod tests {
         let requests = Arc::new(FirstRequests::default());
         drop(first(&requests, &key("a", "1"), 0).unwrap());
         let refused = io();
-        refused.refused(&ars_bot_ports::Refusal::NotStarted).await.unwrap();
+        refused.send(ChannelEvent::Refused(Refusal::NotStarted)).await.unwrap();
         first(&requests, &key("a", "1"), 0).unwrap().end(&refused);
         let failed = io();
-        failed.command_answered(Some(ars_wire::ErrorCode::Internal));
+        let failure = Some(ErrorCode::Internal);
+        failed.send(ChannelEvent::CommandAnswered { failure }).await.unwrap();
         first(&requests, &key("a", "1"), 0).unwrap().end(&failed);
         first(&requests, &key("a", "1"), 0).unwrap().end_unchecked();
         assert!(first(&requests, &key("a", "2"), 0).is_some());
@@ -281,12 +283,12 @@ mod tests {
     async fn evicted_answers_keep_their_keys() {
         let requests = Arc::new(FirstRequests::default());
         let large = io();
-        large.reply(&"x".repeat(MAX_ANSWER_BYTES)).await.unwrap();
+        large.send(ChannelEvent::Reply("x".repeat(MAX_ANSWER_BYTES))).await.unwrap();
         first(&requests, &key("large", "1"), 0).unwrap().end(&large);
         assert!(matches!(requests.admit(&key("large", "1"), &large, 0), Admitted::Answered(_)));
         for number in 0..MAX_ANSWERS {
             let answered = io();
-            answered.reply("y").await.unwrap();
+            answered.send(ChannelEvent::Reply("y".into())).await.unwrap();
             first(&requests, &key(&number.to_string(), "1"), 0).unwrap().end(&answered);
         }
         assert!(matches!(requests.admit(&key("large", "1"), &large, 0), Admitted::Evicted));

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use ars_bot_core::queries::{Outcome, OutcomeError};
-use ars_bot_ports::{ChannelIo as _, IncomingMessage, texts};
+use ars_bot_ports::{Channel as _, ChannelEvent, IncomingMessage, texts};
 use ars_types::{RunId, ThreadKey};
 use ars_wire::{
     idempotency::{FirstUse, HEADER, IdempotencyKey, is_idempotency_key},
@@ -72,7 +72,7 @@ pub(super) async fn serve(
             tokio::spawn(async move {
                 match core.queries().first_use(&key).await {
                     Err(_) => return reservation.end_unchecked(),
-                    Ok(Some(earlier)) => first.repeats(&earlier),
+                    Ok(Some(earlier)) => drop(first.send(ChannelEvent::Repeated(earlier)).await),
                     Ok(None) => {
                         let message = IncomingMessage { idempotency: Some(key), ..message };
                         core.dispatch(message, Arc::<HttpChannel>::clone(&first)).await;

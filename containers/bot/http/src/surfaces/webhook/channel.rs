@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use ars_bot_ports::{ChannelIo, CodeHost, HistoryTurn, Refusal, ReplyError, texts};
+use ars_bot_ports::{Channel, ChannelEvent, CodeHost, HistoryTurn, ReplyError};
 use ars_codehost::webhook::item_of_thread;
-use ars_types::{RepoSlug, RunId};
-use ars_wire::{idempotency::FirstUse, ledger::LiveRun};
+use ars_types::{ChannelTraits, Platform, RepoSlug, RunId};
+use ars_wire::ledger::LiveRun;
 use async_trait::async_trait;
 use tokio::sync::{Mutex, watch};
 
@@ -85,22 +85,8 @@ impl CommentChannel {
     pub(super) fn progress(&self) -> watch::Receiver<Progress> {
         self.progress.subscribe()
     }
-}
 
-fn marker_of(run: &RunId) -> String {
-    format!("run {run}")
-}
-
-#[async_trait]
-impl ChannelIo for CommentChannel {
-    async fn reply(&self, text: &str) -> Result<(), ReplyError> {
-        let mut written = self.written.lock().await;
-        written.replies.push(text.to_owned());
-        let whole = written.replies.join(BLANK_LINE);
-        written.comment.write(&whole, None).await.map_err(|error| ReplyError(error.to_string()))
-    }
-
-    async fn refused(&self, refusal: &Refusal) -> Result<(), ReplyError> {
+    fn note_refusal(&self) {
         self.progress.send_if_modified(|progress| {
             let is_open = *progress == Progress::Dispatching;
             if is_open {
@@ -108,26 +94,20 @@ impl ChannelIo for CommentChannel {
             }
             is_open
         });
-        self.reply(&texts::refusal(refusal)).await
     }
 
-    /// Returns nothing: directives in comments of strangers would count.
-    async fn history(&self) -> Vec<HistoryTurn> {
-        Vec::new()
+    /// Adds a text to the comment.
+    async fn write(&self, text: String) -> Result<(), ReplyError> {
+        let mut written = self.written.lock().await;
+        written.replies.push(text);
+        let whole = written.replies.join(BLANK_LINE);
+        written.comment.write(&whole, None).await.map_err(|error| ReplyError(error.to_string()))
     }
 
-    fn has_untrusted_text(&self) -> bool {
-        true
-    }
-
-    fn replaces_replies(&self) -> bool {
-        true
-    }
-
-    fn run_started(&self, id: &RunId) {
-        self.progress.send_replace(Progress::Started);
-        let page = self.pages.as_ref().map(|base| format!("[Run]({base}/runs/{id})"));
-        let (written, marker) = (Arc::clone(&self.written), marker_of(id));
+    /// Announces a run, unless it replies first.
+    fn announce(&self, run: &RunId) {
+        let page = self.pages.as_ref().map(|base| format!("[Run]({base}/runs/{run})"));
+        let (written, marker) = (Arc::clone(&self.written), marker_of(run));
         tokio::spawn(async move {
             let mut written = written.lock().await;
             written.comment.mark(marker);
@@ -140,12 +120,41 @@ impl ChannelIo for CommentChannel {
             }
         });
     }
+}
 
-    fn repeats(&self, _first: &FirstUse) {
-        self.progress.send_replace(Progress::Repeated);
+fn marker_of(run: &RunId) -> String {
+    format!("run {run}")
+}
+
+#[async_trait]
+impl Channel for CommentChannel {
+    fn traits(&self) -> ChannelTraits {
+        Platform::CodeHost.channel_traits()
     }
 
-    fn rejected_by_shutdown(&self) {
-        self.progress.send_replace(Progress::ShuttingDown);
+    /// Returns nothing: directives in comments of strangers would count.
+    async fn history(&self) -> Vec<HistoryTurn> {
+        Vec::new()
+    }
+
+    async fn send(&self, event: ChannelEvent) -> Result<(), ReplyError> {
+        match &event {
+            ChannelEvent::Refused(_) => self.note_refusal(),
+            ChannelEvent::RunStarted(run) => {
+                self.progress.send_replace(Progress::Started);
+                self.announce(run);
+            }
+            ChannelEvent::Repeated(_) => {
+                self.progress.send_replace(Progress::Repeated);
+            }
+            ChannelEvent::RejectedByShutdown => {
+                self.progress.send_replace(Progress::ShuttingDown);
+            }
+            _ => {}
+        }
+        match event.into_text() {
+            Some(text) => self.write(text).await,
+            None => Ok(()),
+        }
     }
 }

@@ -1,0 +1,84 @@
+//! The events of a channel: messages to the requester, and the progress of the request.
+
+use ars_types::{RunId, RunStatus};
+use ars_wire::{ErrorCode, idempotency::FirstUse};
+
+use crate::{Notice, Refusal, texts};
+
+/// An event that the core sends to a channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChannelEvent {
+    /// An answer.
+    Reply(String),
+    /// An answer with a file. A channel without files sends the content.
+    File {
+        /// Message above the file.
+        message: String,
+        /// The file.
+        file: TextFile,
+    },
+    /// The request is refused.
+    Refused(Refusal),
+    /// A message that is neither an answer nor a refusal.
+    Notice(Notice),
+    /// The request is rejected because the process shuts down; its refusal follows.
+    /// No work was started, and the next process accepts the request when it is sent again.
+    RejectedByShutdown,
+    /// An earlier request had the message's idempotency key; no effect and no reply follow.
+    Repeated(FirstUse),
+    /// A short status line.
+    Status(String),
+    /// The message was a command; its reply follows.
+    CommandAnswered {
+        /// Code of its failure, if it failed.
+        failure: Option<ErrorCode>,
+    },
+    /// A run was created.
+    RunStarted(RunId),
+    /// The run's cost in millionths of a dollar, if it is known, before `RunFinished`.
+    RunCost(u64),
+    /// The run is finished in the registry; its reply follows.
+    RunFinished {
+        /// The run.
+        run: RunId,
+        /// Its final status.
+        status: RunStatus,
+    },
+    /// Another process continues the run, and cannot reach this channel.
+    /// Neither `RunFinished` nor the run's reply follows, so that a channel with a waiting caller answers it.
+    RunMoved {
+        /// The run.
+        run: RunId,
+        /// The run's page: a URL or, without a public base URL, its path.
+        page: String,
+    },
+}
+
+/// A text that is sent as a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextFile {
+    /// Its name.
+    pub name: &'static str,
+    /// Its content.
+    pub content: String,
+}
+
+impl ChannelEvent {
+    /// Returns the text of a message on a channel without other forms. An event about progress has none.
+    pub fn into_text(self) -> Option<String> {
+        match self {
+            Self::Reply(text) => Some(text),
+            Self::File { file, .. } => Some(file.content),
+            Self::Refused(refusal) => Some(texts::refusal(&refusal)),
+            Self::Notice(notice) => Some(texts::notice(&notice)),
+            Self::RejectedByShutdown
+            | Self::Repeated(_)
+            | Self::Status(_)
+            | Self::CommandAnswered { .. }
+            | Self::RunStarted(_)
+            | Self::RunCost(_)
+            | Self::RunFinished { .. }
+            | Self::RunMoved { .. } => None,
+        }
+    }
+}

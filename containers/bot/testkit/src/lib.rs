@@ -1,0 +1,8 @@
+//! Test doubles of the bot's ports, each once.
+//!
+//! For tests only: no deployed crate depends on it. Not here: doubles of what lies behind an adapter (`ars-testkit`).
+#![forbid(unsafe_code)]
+
+mod channel;
+
+pub use channel::{ChannelRecord, RecordingChannel, ReopenedChannel};
