@@ -38,16 +38,16 @@ async fn a_blank_request_is_refused() {
 #[tokio::test]
 async fn failed_clone_fails_the_run_quoting_git() {
     let (machine, fake) = answering([]).await;
-    let plain = machine.path("elsewhere");
-    let ended =
-        run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--repo", plain.to_str().unwrap()])).await;
-    ended.assert_refused(1, "failed", &["could not be cloned", "does not exist"]);
+    let folder = machine.path("unversioned");
+    std::fs::create_dir(&folder).unwrap();
+    let arguments = ["ask", "hi", "--repo", folder.to_str().unwrap()];
+    let ended = run(&mut machine.ars_with(&fake.url(), &arguments)).await;
+    ended.assert_refused(1, "failed", &["could not be cloned", "folder without git", "git init"]);
     assert_eq!(fake.request_count(), 0);
     assert_eq!(machine.record().await["status"], "failed");
-    std::fs::create_dir(&plain).unwrap();
-    let ended =
-        run(&mut machine.ars_with(&fake.url(), &["ask", "hi", "--repo", plain.to_str().unwrap()])).await;
-    ended.assert_refused(1, "failed", &["folder without git", "git init"]);
+    std::fs::create_dir(folder.join(".git")).unwrap();
+    let ended = run(&mut machine.ars_with(&fake.url(), &arguments)).await;
+    ended.assert_refused(1, "failed", &["could not be cloned", "does not exist"]);
 }
 
 #[tokio::test]
