@@ -15,7 +15,7 @@ const MAX_AHEAD_S: u32 = 60;
 /// Prefix of the names of machines behind the proxy.
 pub(crate) const SERVICE: &str = "svc:";
 /// Longest actor id.
-const MAX_ACTOR_CHARS: usize = 128;
+pub const MAX_ACTOR_CHARS: usize = 128;
 
 /// The access proxy: its team and the application in front of which it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]

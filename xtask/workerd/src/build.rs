@@ -26,7 +26,7 @@ pub const STATE_WORKER_GZIP_LIMIT: u64 = 300_000;
 /// The same of the resident Worker.
 pub const RESIDENT_WORKER_GZIP_LIMIT: u64 = 450_000;
 
-/// The cargo profile of Workers whose manifest names no other one, in the root manifest.
+/// The cargo profile for Workers with no other one in their manifest. It is in the root manifest.
 const PROFILE: &str = "worker";
 /// Exports the stack pointer, which `runtime.js` resets after a trap.
 const EXPORTED_STACK_POINTER: &str = "link-arg=--export=__stack_pointer";

@@ -98,8 +98,8 @@ fn ensure(cache: &Path, krate: &str, version: &str, binary: &str, progress: Prog
             .arg(&unfinished)
             .arg("--target-dir")
             .arg(cache.join("tools-target"))
+            .envs(QUICK_BUILD)
             .current_dir(repo_root());
-        QUICK_BUILD.iter().for_each(|(name, value)| _ = install.env(name, value));
         command::run(install, krate, progress)
     };
     // Its own lockfile is what it was released with; where that is not to be had, the newest of everything may do.

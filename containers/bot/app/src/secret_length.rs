@@ -70,19 +70,22 @@ mod tests {
 
     #[test]
     fn short_secret_serves_loopback_only() {
-        for (address, is_accepted) in [
-            ("127.0.0.1:80", true),
-            ("[::1]:80", true),
-            ("0.0.0.0:80", false),
-            ("[::]:80", false),
-            ("10.0.0.1:80", false),
+        let short = "s".repeat(MIN_SECRET_CHARS - 1);
+        let long = "s".repeat(MIN_SECRET_CHARS);
+        for (address, secret, is_accepted) in [
+            ("127.0.0.1:80", &short, true),
+            ("[::1]:80", &short, true),
+            ("0.0.0.0:80", &short, false),
+            ("[::]:80", &short, false),
+            ("10.0.0.1:80", &short, false),
+            ("0.0.0.0:80", &long, true),
         ] {
             let address = address.parse().unwrap();
-            assert!(accept(address, None).is_ok());
-            match accept(address, Some("A_TOKEN".to_owned())) {
+            let secret = Secret::parse(Some(secret.clone())).unwrap();
+            match accept(address, first_short_of([("A_TOKEN", &secret)].into_iter())) {
                 Ok(()) => assert!(is_accepted, "{address}"),
                 Err(Failure::InvalidInput(text)) => {
-                    assert!(!is_accepted && text.contains("A_TOKEN"), "{text}");
+                    assert!(!is_accepted && text.contains("A_TOKEN") && !text.contains("sss"), "{text}");
                 }
                 Err(_) => panic!("{address}"),
             }

@@ -40,7 +40,7 @@ pub trait Confine: Send + Sync + 'static {
     fn prepare_shared(&self, _place: &Place) {}
 
     /// Returns the sandbox that the commands of a tree share, which is started if need be.
-    /// `None` if the command needs a sandbox of its own, such as one beside another command.
+    /// `None` if the command needs a separate sandbox, such as one beside another command.
     fn share(&self, _place: &Place) -> BoxFuture<'_, Option<Box<dyn SharedSandbox>>> {
         Box::pin(ready(None))
     }

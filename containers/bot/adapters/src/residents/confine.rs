@@ -1,6 +1,6 @@
 //! The confinement of commands of residents on this machine: that of local trees.
 //!
-//! A program has a sandbox of its own, or a command that of its tree (`shared`).
+//! A program has a separate sandbox; commands in a tree share one (`shared`).
 
 use std::{
     collections::HashMap,

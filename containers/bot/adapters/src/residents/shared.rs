@@ -50,16 +50,13 @@ impl SharedSandbox for LentSandbox {
                 exit = ongoing.exited() => Some(exit.map_err(io::Error::other)?),
                 () = stopped => None,
             };
-            // With a sandbox of its own it begins, or fails for the reason that it has there.
-            if matches!(exit, Some(Exit::NotBegun | Exit::Failed(_))) {
-                ongoing.finish(exit.as_ref()).await;
-                return Ok(None);
-            }
             // A resident does not report which limit was reached.
             ongoing.finish(exit.as_ref()).await;
             let exit_code = match exit {
                 Some(Exit::Code(code)) => Some(code),
-                Some(Exit::NotBegun | Exit::Failed(_)) | None => None,
+                None => None,
+                // The caller tries a separate sandbox, where the command begins or fails with its reason.
+                Some(Exit::NotBegun | Exit::Failed(_)) => return Ok(None),
             };
             let refused = egress.as_deref().map_or_else(Vec::new, refused_of);
             Ok(Some(SharedEnd { exit_code, refused }))

@@ -5,7 +5,10 @@
 
 use std::sync::Arc;
 
-use ars_auth::{Secret, access::Proxy};
+use ars_auth::{
+    Secret,
+    access::{MAX_ACTOR_CHARS, Proxy},
+};
 use ars_bot_adapters::web::TeamCertificates;
 use ars_bot_http::{Access, Dashboard as Gate};
 use ars_types::Platform;
@@ -20,8 +23,6 @@ pub const DASHBOARD_TOKEN: &str = "DASHBOARD_TOKEN";
 pub const ACCESS_TEAM_DOMAIN: &str = "ACCESS_TEAM_DOMAIN";
 /// The variable of the audience of the access proxy's tokens.
 pub const ACCESS_AUD: &str = "ACCESS_AUD";
-/// Maximum characters of an actor's id.
-const MAX_ACTOR_CHARS: usize = 128;
 
 /// `[dashboard]`.
 #[derive(Debug, Default, Deserialize)]

@@ -85,7 +85,7 @@ fn comparable(words: &str, text: &str) -> String {
     if words.starts_with("runs get ")
         && let Ok(mut json) = serde_json::from_str::<Value>(text)
     {
-        // Only whoever asked for the run has it, and that is the local user.
+        // Only the caller who asked for the run has it: the local user.
         json.as_object_mut().unwrap().remove("title");
         return json.to_string();
     }

@@ -19,7 +19,7 @@ use crate::{
 /// The exit code of a command that had to stop before its end.
 const KILLED: i32 = 137;
 
-/// Runs a program that may share a sandbox. `None` if it needs one of its own, and did not begin.
+/// Runs a program that may share a sandbox. `None` if it did not begin and needs a separate one.
 pub(super) async fn run(
     runtime: &Runtime,
     program: &Program,

@@ -1,4 +1,4 @@
-//! A command in a session whose output is captured.
+//! Runs a command in a session and captures the output.
 
 use std::{io, os::fd::AsFd as _, pin::pin, process::Command, time::Duration};
 

@@ -74,7 +74,7 @@ impl Session {
     }
 
     /// Returns the session for one command, which starts it if need be.
-    /// `None` if the command needs a sandbox of its own.
+    /// `None` if the command needs a separate sandbox.
     pub(crate) async fn lend(self: &Arc<Self>) -> Option<Lent> {
         let mut failures = self.starting.lock().await;
         self.lend_or_start(&mut failures).await
@@ -93,7 +93,7 @@ impl Session {
         };
         let mut lent = Lent { session: Arc::clone(self), live: None, is_over: true };
         lent.live = match taken {
-            // One that was killed meanwhile is replaced.
+            // A killed one is replaced.
             Slot::Idle(live) if live.is_alive() => Some(live),
             _ => match Live::start(&self.settings).await {
                 Ok(Some(live)) => Some(Box::new(live)),
@@ -121,9 +121,8 @@ impl Session {
     /// Starts the session in the background, so that the first command finds it.
     pub(crate) fn prepare(self: &Arc<Self>) {
         let session = Arc::clone(self);
-        // Its owner may be gone meanwhile.
         tokio::spawn(async move {
-            // A command that comes meanwhile waits for it.
+            // Holds the lock until the session is idle, so that a first command waits for it.
             let mut failures = session.starting.lock().await;
             drop(session.lend_or_start(&mut failures).await);
         });

@@ -35,7 +35,7 @@ pub(in super::super) struct Run {
     /// The run.
     #[serde(flatten)]
     run: RunView,
-    /// The label without a fence, in the answer to whoever asked for the run: it quotes their own request.
+    /// The label without a fence, only for the caller who asked for the run: it quotes their own request.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
     /// The address of its page, if the service knows its own.
